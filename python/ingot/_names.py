@@ -42,6 +42,10 @@ def set_key(key):
 
 def next_key():
     """A new random key for functions that take none, as NumPy's; the first is made from key(0)."""
+    trace = _ingot._pure_trace()
+    if trace not in (None, "jit"):
+        raise ValueError(f"{trace}: a random function without a key would draw the same numbers each time, because the function that "
+                         "calls it is called once. Pass a key: map over ingot.random.split(key, n), or call eval() of the module")
     keys = _ingot._ops["split_key"](current_key())
     set_key(keys[0])
     return keys[1]

@@ -80,11 +80,13 @@ class Generator:
     def _call(self, function, *args, **kwargs):
         """The result of a function that uses the key of this module, with the key of this generator."""
         with _lock:
-            before, _names._key = _names._key, self._key
+            before = _names.current_key()
+            _names.set_key(self._key)
             try:
                 return function(*args, **kwargs)
             finally:
-                self._key, _names._key = _names._key, before
+                self._key = _names.current_key()
+                _names.set_key(before)
 
     def __getattr__(self, name):
         if name.startswith("_") or "np.random." + name not in _TABLE:

@@ -114,6 +114,14 @@ static PyObject *fn_is_open(PyObject *self, PyObject *unused)
     return PyBool_FromLong(trace_is_open());
 }
 
+/* The name of the innermost pure trace, or None. */
+static PyObject *fn_pure_name(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    const trace *t = pure_trace();
+    return t ? PyUnicode_FromString(t->name) : Py_NewRef(Py_None);
+}
+
 /* The index of the array in a list whose elements the last failed evaluation needed, or -1. */
 static PyObject *fn_missing(PyObject *self, PyObject *list)
 {
@@ -388,6 +396,7 @@ PyMethodDef trace_functions[] = {
     {"_trace_begin", fn_begin, METH_VARARGS, NULL},
     {"_trace_end", fn_end, METH_NOARGS, NULL},
     {"_trace_is_open", fn_is_open, METH_NOARGS, NULL},
+    {"_pure_trace", fn_pure_name, METH_NOARGS, NULL},
     {"_missing", fn_missing, METH_O, NULL},
     {"_keep_history", fn_keep_history, METH_O, NULL},
     {"_handle", fn_handle, METH_O, NULL},

@@ -285,6 +285,20 @@ def outside():
     check("a compiled function is released", there() is None)
 
 
+def random_numbers():
+    """Random functions without a key draw other numbers in each call, or are refused."""
+    drop = nn.Dropout(0.5)
+    generator = ig.random.default_rng(1)
+    plain = ig.random.default_rng(1)
+    j = ig.jit(lambda: generator.normal(0, 1, 4))
+    for i in range(3):
+        same(f"a generator, call {i}", j(), np.asarray(plain.normal(0, 1, 4)))
+    raises("vmap of dropout", ValueError, lambda: ig.vmap(drop)(ig.ones((3, 8))), "Pass a key")
+    raises("scan of dropout", ValueError, lambda: ig.lax.scan(lambda c, _: (c, drop(ig.ones(4))), 0.0, None, 3), "Pass a key")
+    drawn = ig.vmap(lambda key: ig.random.normal(key, (2,)))(ig.random.split(ig.key(0), 3))
+    check("vmap of keys", len(np.unique(np.asarray(drawn))) == 6)
+
+
 def maps():
     rows = ig.stack([X, X * 2])
     same("a keyword", ig.vmap(lambda x, *, y: x * y)(rows, y=rows), np.asarray(rows) ** 2)
@@ -355,6 +369,6 @@ def trees():
     check("reduce", tree.tree_reduce(lambda a, b: a + b, {"a": 1, "b": [2, 3]}, 10) == 16)
 
 
-for test in (in_place, reading, numbers, gradients_of_numbers, higher_derivatives, modules, training, outside, maps, jacobians, trees):
+for test in (in_place, reading, numbers, gradients_of_numbers, higher_derivatives, modules, training, outside, random_numbers, maps, jacobians, trees):
     attempt(test.__name__, test)
 finish()
