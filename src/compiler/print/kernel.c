@@ -66,7 +66,7 @@ static void opencl_params(printer *p, const print_function *f)
     if (print_uses_globals(f))
         print_item(&s, "__global char *globals, ulong globals_offset");
     if (f->hands[HAND_LOG])
-        print_item(&s, "__global uint *log, ulong log_offset");
+        print_item(&s, "__global uint *records, ulong log_offset");
     if (p->printed->dynamic_shared) /* drivers align it by its type, CUDA to 16 bytes */
         print_item(&s, "__local uint4 *dynamic_shared");
 }
@@ -90,7 +90,7 @@ static void opencl_begin(printer *p, const print_function *f)
     if (print_uses_globals(f))
         print_row(p, "globals += globals_offset;");
     if (f->hands[HAND_LOG])
-        print_row(p, "log += log_offset / 4;");
+        print_row(p, "records += log_offset / 4;");
 }
 
 /* True for a parameter that can be read where the host put it. */
@@ -122,7 +122,7 @@ static void metal_params(printer *p, const print_function *f)
     if (print_uses_globals(f))
         print_item(&s, print_format(p, "device char *globals [[buffer(%d)]]", at++));
     if (f->hands[HAND_LOG])
-        print_item(&s, print_format(p, "device uint *log [[buffer(%d)]]", at++));
+        print_item(&s, print_format(p, "device uint *records [[buffer(%d)]]", at++));
     if (p->printed->dynamic_shared)
         print_item(&s, "threadgroup char *dynamic_shared [[threadgroup(0)]]");
     for (int i = 0; i < 4; i++)

@@ -82,12 +82,12 @@ static void write_record(printer *p, uint32_t number, const kernel_log_format *f
     const bool metal = is_metal(p);
     print_use(p, PRELUDE_LOG);
     if (f->n_words == 0) {
-        print_row(p, "ig_record(log, %u, 0%s);", number, metal ? ", threadIdx, blockIdx" : "");
+        print_row(p, "ig_record(records, %u, 0%s);", number, metal ? ", threadIdx, blockIdx" : "");
         return;
     }
     print_row(p, "{");
     p->indent++;
-    print_row(p, "%suint *record = ig_record(log, %u, %u%s);", p->lang->spaces[SPACE_GLOBAL],
+    print_row(p, "%suint *record = ig_record(records, %u, %u%s);", p->lang->spaces[SPACE_GLOBAL],
               number, f->n_words, metal ? ", threadIdx, blockIdx" : "");
     print_row(p, "if (record) {");
     p->indent++;

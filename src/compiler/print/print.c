@@ -169,7 +169,7 @@ static void collect(printer *p, const kernel_function *f)
 
 static void take_names(printer *p)
 {
-    static const char *const own[] = {"active",    "vote",     "log",      "record",
+    static const char *const own[] = {"active",    "vote",     "records",  "record",
                                       "result",    "lane",     "globals",  "dynamic_shared",
                                       "threadIdx", "blockIdx", "blockDim", "gridDim"};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
@@ -248,7 +248,7 @@ static void hands(printer *p, const print_function *f, bool first, bool declare)
     if (f->hands[HAND_LANE])
         print_item(&s, declare ? "uint lane" : "lane");
     if (f->hands[HAND_LOG])
-        print_item(&s, print_format(p, "%s%slog", declare ? p->lang->spaces[SPACE_GLOBAL] : "",
+        print_item(&s, print_format(p, "%s%srecords", declare ? p->lang->spaces[SPACE_GLOBAL] : "",
                                     declare ? "uint *" : ""));
     if (f->hands[HAND_VOTE])
         print_item(&s, !declare ? (p->at->f->is_kernel ? "&vote" : "vote")
