@@ -283,6 +283,8 @@ class Expressions:
             if not index.natural and index.type.startswith("i"):
                 code = f"({dims[k].code} + {code})" if isinstance(index.data, int) else \
                     f"{self.program.helper('wrap')}({code}, {dims[k].code})"
+            if self.program.check and not (owner == "<shared>" and dims[k].data == 0):  # dynamic shared memory has no size here
+                code = f"{self.program.test(self, node, k)}({code}, {dims[k].code})"
             offset = f"({offset} * {dims[k].code} + {code})" if offset else code
         for d in dims[len(indices):]:
             offset = f"{offset} * {d.code}"
@@ -323,7 +325,7 @@ class Expressions:
         if isinstance(target.slice, ast.Slice):
             self.fail(node, "slices are not supported in kernels")
         indices = self.index_list(target.slice)
-        code, dims = self.place(node, array, self.settled(indices) if settle else indices)
+        code, dims = self.place(target, array, self.settled(indices) if settle else indices)
         if dims or array.data[1] == "<constant>":
             self.fail(node, "an assignment sets one element of an array to a number")
         return array, code

@@ -43,8 +43,9 @@ HELPERS = {
 
 
 class Program:
-    def __init__(self, real):
+    def __init__(self, real, check=False):
         self.real = real  # the dtype of floats that have none
+        self.check = check  # whether indices are tested
         self.functions, self.helpers, self.texts, self.constants = {}, {}, [], {}
 
     def helper(self, name, dtype=None):
@@ -56,6 +57,19 @@ class Program:
         body = HELPERS[name].format(n=full, t=dtype, f="f" * (dtype == "float32"))
         words = {"I": "long long", "T": C_NAMES.get(dtype), "F": C_NAMES[self.real], "C": "ingot_complex"}
         self.helpers[full] = "__device__ " + re.sub(r"\b[ITFC]\b", lambda m: words[m[0]], body)
+        return full
+
+    def test(self, function, node, axis):
+        """The name of a helper that returns the index of an axis at this place, or ends the launch if it is out of bounds."""
+        text = ast.unparse(node).replace("\\", "").replace('"', "'").replace("%", "%%" if self.check == "print" else "%")
+        text = f"{function.function.__name__}: {text}: index out of bounds for axis {axis}"
+        full = f"ingot_at_{node.lineno}_{node.col_offset}_{axis}_{function.name}"
+        say = f'if (i >= size && atomicCAS(&ingot_said, 0, 1) == 0) printf("{text}: index %lld, size %lld\\n", i, size);\n    '
+        if self.check == "print":
+            self.helpers.setdefault("said", "__device__ int ingot_said;")
+        self.helpers[full] = (f"__device__ long long {full}(unsigned long long i, unsigned long long size)\n{{\n"
+                              f"#line {node.lineno} {function.quoted}\n    {say if self.check == 'print' else ''}"
+                              f'assert(i < size && "{text}");\n    return (long long)i;\n}}')
         return full
 
     def device(self, function, arguments, node, caller):

@@ -54,12 +54,27 @@ def plain(value):
     return _ingot.asarray(value)
 
 
+def checked(source, file, name, values, pointers, grid, block, shared, defines):
+    """The results of a launch that looks for mistakes, as `ingot run --check` does: at once and on the CPU."""
+    arrays = [v for v in values if isinstance(v, _ingot.Array)]
+    device = arrays[0].device if arrays else None
+    made = []
+    for value, pointer in zip(values, pointers):
+        if pointer and isinstance(value, (int, tuple)):
+            raise TypeError(f"with check, kernel {name} takes an array where it writes, not a shape")
+        if isinstance(value, _ingot.Array):
+            value = value.to("cpu") if pointer else value.item()
+        made.append(value)
+    results = _ingot._checked(source, file, name, tuple(made), grid, block, shared, defines)
+    return [r.to(device) for r in results] if device and device != "cpu" else results
+
+
 class Kernel(Launchable):
     """A kernel of a source in CUDA C; see ingot.kernel."""
 
-    def __init__(self, source, file, name, params, defines, gradient):
+    def __init__(self, source, file, name, params, defines, gradient, check):
         self.source, self.file, self.name, self.params = source, file, name, params
-        self._defines, self._gradient = defines, gradient
+        self._defines, self._gradient, self._check = defines, gradient, check
 
     def __repr__(self):
         return f"<kernel {self.name}({', '.join(f'{type} {name}' for name, type, *_ in self.params)})>"
@@ -78,8 +93,15 @@ class Kernel(Launchable):
     def _launch(self, grid, block, shared, args, kwargs):
         values = self._bind(args, kwargs)
         written = [v for v, p in zip(values, self.params) if p[4]]
-        results = _ingot._kernel(self.source, self.file, self.name, tuple(map(plain, values)), grid, block, shared,
-                                 self._defines, self._gradient)
+        values = tuple(map(plain, values))
+        if self._check:
+            if not grid[0]:
+                grid, block = (max(1, -(-next((v.size for v in written if hasattr(v, "size")), 1) // 256)), 1, 1), (256, 1, 1)
+            results = checked(self.source, self.file, self.name, values, [p[3] for p in self.params], grid, block, shared,
+                              self._defines)
+        else:
+            results = _ingot._kernel(self.source, self.file, self.name, values, grid, block, shared, self._defines,
+                                     self._gradient)
         return write_back(written, results)
 
     def __call__(self, *args, **kwargs):
@@ -91,7 +113,7 @@ def _strings(value):
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-def kernel(source, name=None, *, defines=(), gradient=(), file="kernel.cu"):
+def kernel(source, name=None, *, defines=(), gradient=(), file="kernel.cu", check=False):
     """A kernel in CUDA C: k = kernel(source), then k[blocks, threads](a, b, ...), or k(a, b, ...) for a thread per element.
 
     A parameter that is a pointer to const takes an array, a number takes a number or an array of one element. A pointer
@@ -99,7 +121,10 @@ def kernel(source, name=None, *, defines=(), gradient=(), file="kernel.cu"):
     Results are lazy, as with ops. NumPy arrays are computed and written at once.
 
     name is needed if the source has several kernels; "tile<float, 16>" is an instance of a template. defines are
-    "NAME=VALUE". gradient names the kernel of the source that computes gradients (docs/KERNELS.md)."""
+    "NAME=VALUE". gradient names the kernel of the source that computes gradients (docs/KERNELS.md).
+
+    With check=True the kernel runs at once on the CPU, slowly. Accesses out of bounds, races and other mistakes raise
+    DeviceError with their lines, as `ingot run --check` reports them."""
     defines, instances = _strings(defines), (name,) if name and "<" in name else ()
     found = dict(_ingot._kernels(source, file, defines, instances))
     skip = _strings(gradient)
@@ -111,4 +136,4 @@ def kernel(source, name=None, *, defines=(), gradient=(), file="kernel.cu"):
     key = name if name in found else names[0] if len(names) == 1 and instances else None
     if key is None:
         raise ValueError(f"{file} has no kernel {name!r}, only {', '.join(found) or 'none'}")
-    return Kernel(source, file, name, found[key], defines, skip)
+    return Kernel(source, file, name, found[key], defines, skip, check)

@@ -10,7 +10,7 @@ from . import _ingot
 from ._cuda_calls import BUILTINS
 from ._cuda_expressions import SPECIAL, Builtin, Elements, UnsupportedError
 from ._cuda_translate import Function, Program
-from ._kernel import Launchable, is_foreign, write_back
+from ._kernel import Launchable, checked, is_foreign, write_back
 
 __all__ = ["jit", "reduce", "Reduce", "random", "UnsupportedError", "to_device", "device_array", "device_array_like", "synchronize", "is_available"]
 
@@ -45,24 +45,27 @@ def _type(value):
 class Compiled:
     """A kernel for one signature."""
 
-    def __init__(self, function, signature):
+    def __init__(self, function, signature, check):
         dtypes = [t.dtype if isinstance(t, Elements) else t for t in signature]
         narrow = any(t in ("float32", "float16", "bfloat16") for t in dtypes) and "float64" not in dtypes
-        program = Program("float32" if narrow else "float64")
+        program = Program("float32" if narrow else "float64", check)
         arguments = [program.real if t == "float" else t for t in signature]
         arguments = ["float32" if t in ("float16", "bfloat16") else t for t in arguments]
         made = Function(program, function, arguments, function.__name__ + "_kernel")
         last = made.translate("__global__")
         self.source, self.name, self.file = program.text(last), made.name, made.file
         self.written = [p in made.written for p in made.params]
+        self.pointers = []  # for each parameter of the source, whether it is a pointer
+        for t in arguments:
+            self.pointers += [True] + [False] * t.ndim if isinstance(t, Elements) else [False]
         self.arguments = arguments
 
 
 class Dispatcher(Launchable):
     """A function as a kernel, compiled for each signature: self[blocks, threads](...), self.forall(n)(...)."""
 
-    def __init__(self, function, device=False):
-        self.function, self.device = function, device
+    def __init__(self, function, device=False, check=True):
+        self.function, self.device, self.check = function, device, check
         self._compiled = {}
         self.__name__, self.__doc__, self.__wrapped__ = function.__name__, function.__doc__, function
 
@@ -77,7 +80,7 @@ class Dispatcher(Launchable):
         """The kernel for arguments of these types; its .source is CUDA C."""
         signature = tuple(map(_type, args))
         if signature not in self._compiled:
-            self._compiled[signature] = Compiled(self.function, signature)
+            self._compiled[signature] = Compiled(self.function, signature, self.check)
         return self._compiled[signature]
 
     def forall(self, n, tpb=0, stream=0, sharedmem=0):
@@ -105,18 +108,30 @@ class Dispatcher(Launchable):
                 if any(value is t for t in targets):
                     raise ValueError(f"kernel {self.__name__} writes to two parameters that are the same array")
                 targets.append(value)
-        write_back(targets, _ingot._kernel(kernel.source, kernel.file, kernel.name, tuple(values), grid, block, shared, (), ()))
+        if self.check == "all":
+            results = checked(kernel.source, kernel.file, kernel.name, values, kernel.pointers, grid, block, shared, ())
+        else:
+            results = _ingot._kernel(kernel.source, kernel.file, kernel.name, tuple(values), grid, block, shared, (), ())
+        write_back(targets, results)
 
 
-def jit(function=None, *, device=False, **options):
-    """Makes a kernel of a function: @cuda.jit; or, with device=True, a function that kernels call. A signature and
-    options of Numba's compiler, such as fastmath, are accepted and ignored: types come from the arguments of a launch."""
+def jit(function=None, *, device=False, check=True, **options):
+    """Makes a kernel of a function: @cuda.jit; or, with device=True, a function that kernels call. An index out of bounds
+    raises IndexError when the result is evaluated. check=False leaves these tests out. check="all" runs the kernel at
+    once on the CPU, slowly, and also finds races, divergent barriers, reads of memory without a value and endless loops.
+
+    A signature and options of Numba's compiler, such as fastmath, are accepted and ignored: types come from the arguments
+    of a launch. debug=True also prints the first index that is out of bounds, and its size, to standard output."""
     unknown = set(options) - {"fastmath", "cache", "inline", "opt", "debug", "lineinfo", "max_registers", "boundscheck"}
     if unknown:
         raise TypeError(f"cuda.jit has no option {', '.join(sorted(unknown))}")
+    if check not in (True, False, "all"):
+        raise ValueError(f'check is True, False or "all", not {check!r}')
+    if check != "all" and (options.get("debug") or options.get("boundscheck")):
+        check = "print" if options.get("debug") else True
     if isinstance(function, types.FunctionType):
-        return Dispatcher(function, device)
-    return lambda inner: Dispatcher(inner, device)
+        return Dispatcher(function, device, check)
+    return lambda inner: Dispatcher(inner, device, check)
 
 
 def reduce(function):

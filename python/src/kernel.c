@@ -141,6 +141,54 @@ static PyObject *fn_kernel(PyObject *self, PyObject *args)
     return n > 0 ? leave_with_all(out, n, false) : leave_failed();
 }
 
+/* The results of a launch on the CPU that looks for mistakes; they are not lazy. */
+static PyObject *fn_checked(PyObject *self, PyObject *args)
+{
+    (void)self;
+    const char *source, *file, *kernel, *define[MAX_DEFINES];
+    PyObject *given, *defines;
+    unsigned g[3], b[3];
+    Py_ssize_t shared;
+    if (!PyArg_ParseTuple(args, "sssO!(III)(III)nO:_checked", &source, &file, &kernel,
+                          &PyTuple_Type, &given, &g[0], &g[1], &g[2], &b[0], &b[1], &b[2], &shared,
+                          &defines))
+        return NULL;
+    ig_arg arg[MAX_PARAMS];
+    int64_t ints[MAX_PARAMS];
+    ig_array *out[MAX_PARAMS] = {NULL};
+    ig_module_options options = {.size = sizeof options, .defines = define};
+    ig_kernel_call call = {0};
+    if ((options.n_defines = texts(defines, define, MAX_DEFINES)) < 0 ||
+        to_call(&call, given, arg, ints, MAX_PARAMS) < 0)
+        return NULL;
+    const char *const instance = kernel;
+    if (strchr(kernel, '<')) {
+        options.instances = &instance;
+        options.n_instances = 1;
+    }
+    ig_launch launch = {.size = sizeof launch,
+                        .shared_bytes = (size_t)shared,
+                        .args = arg,
+                        .n_args = call.n_args,
+                        .check = true};
+    memcpy(launch.grid, g, sizeof launch.grid);
+    memcpy(launch.block, b, sizeof launch.block);
+    if (!enter())
+        return NULL;
+    ig_module *m = ig_module_new(file, source, &options);
+    const ig_kernel_info *info = m ? ig_module_find(m, kernel) : NULL;
+    ig_status status = IG_ERR_ARGUMENT;
+    int n = 0;
+    if (info) {
+        n = info->n_written;
+        Py_BEGIN_ALLOW_THREADS;
+        status = ig_module_launch(m, kernel, &launch, out);
+        Py_END_ALLOW_THREADS;
+    }
+    ig_module_free(m);
+    return status == IG_OK ? leave_with_all(out, n, true) : leave_failed();
+}
+
 /* Lets an Array refer to the elements of another one, as an assignment to items does. */
 static PyObject *fn_replace(PyObject *self, PyObject *args)
 {
@@ -156,6 +204,7 @@ static PyObject *fn_replace(PyObject *self, PyObject *args)
 PyMethodDef kernel_functions[] = {
     {"_kernels", fn_kernels, METH_VARARGS, NULL},
     {"_kernel", fn_kernel, METH_VARARGS, NULL},
+    {"_checked", fn_checked, METH_VARARGS, NULL},
     {"_replace", fn_replace, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

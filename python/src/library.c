@@ -22,6 +22,10 @@ PyObject *raise_error(void)
     case IG_ERR_MEMORY: type = PyExc_MemoryError; break;
     case IG_ERR_FILE: type = PyExc_OSError; break;
     case IG_ERR_DEVICE:
+        /* the tests of indices that kernels of Python functions have; see _cuda_translate.py */
+        type = message && strstr(message, ": index out of bounds for axis ") ? PyExc_IndexError
+                                                                             : device_error;
+        break;
     case IG_ERR_UNSUPPORTED: type = device_error; break;
     case IG_ERR_CANCELLED: type = PyExc_KeyboardInterrupt; break;
     default: break;
