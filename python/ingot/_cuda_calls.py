@@ -30,6 +30,8 @@ class Calls(Expressions):
         name = getattr(target, "__name__", "")
         if any(target is f for f in (len, min, max, abs, round, pow, complex, print, divmod)):
             return getattr(self, "call_" + name)(node, *node.args)
+        if name == "frexp" and (target is math.frexp or type(target).__name__ == "ufunc"):
+            return self.call_frexp(node, *node.args)
         kind = MATH.get(name) if type(target).__name__ == "ufunc" else \
             MATH_FUNCTIONS.get(target) if isinstance(target, types.BuiltinFunctionType) else None
         if kind:
@@ -100,6 +102,15 @@ class Calls(Expressions):
                 isinstance(self.expression(node.func).data, types.BuiltinFunctionType):
             return Value("int64", f"((long long){code})")
         return Value(wide, code)
+
+    def call_frexp(self, node, x):
+        v = self.scalar(x)
+        wide = v.type if v.type in FLOATS else self.real
+        if v.type == "complex" or self.program.writes(v.code):
+            self.fail(node, "frexp takes a real number that changes nothing; assign it to a variable before")
+        code = self.cast(v, wide)
+        return Value("tuple", "", data=[Value(wide, f"{self.program.helper('fmantissa', wide)}({code})"),
+                                        Value("int32", f"{self.program.helper('fexponent', wide)}({code})")])
 
     def call_len(self, node, of):
         value = self.expression(of)

@@ -110,11 +110,19 @@ class Expressions:
             self.fail(node, f"{ast.unparse(node)} is a {value.type}; an integer is needed")
         return value
 
+    def alone(self, node, translate):
+        """Translates an expression that may not run, so that it cannot have statements before it."""
+        before = len(self.out)
+        made = translate(node)
+        if len(self.out) > before:
+            self.fail(node, "a slice cannot stand in a part of an expression that may not run: assign it to a variable before")
+        return made
+
     def condition(self, node):
         """A test, as C."""
         if isinstance(node, ast.BoolOp):
             sign = " && " if isinstance(node.op, ast.And) else " || "
-            return "(" + sign.join(self.condition(v) for v in node.values) + ")"
+            return "(" + sign.join([self.condition(node.values[0])] + [self.alone(v, self.condition) for v in node.values[1:]]) + ")"
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return f"(!{self.condition(node.operand)})"
         return self.cast(self.scalar(node), "bool")
@@ -184,11 +192,15 @@ class Expressions:
             return value if node.attr == "real" else constant(0, self.real)
         self.fail(node, f"{ast.unparse(node)} is not known in kernels")
 
+    def x_Slice(self, node):
+        self.fail(node, "a slice in kernels is of the first axis, without other indices: x[i][a:b] or x[a:b]")
+
     def x_Tuple(self, node):
         return Value("tuple", "", data=[self.expression(e) for e in node.elts])
 
     def x_IfExp(self, node):
-        test, a, b = self.condition(node.test), self.scalar(node.body), self.scalar(node.orelse)
+        test = self.condition(node.test)
+        a, b = self.alone(node.body, self.scalar), self.alone(node.orelse, self.scalar)
         wide = a.type if a.type == b.type else self.arithmetic(a.type, b.type)
         return Value(wide, f"({test} ? {self.cast(a, wide)} : {self.cast(b, wide)})", a.natural and b.natural)
 
@@ -278,7 +290,7 @@ class Expressions:
         offset = ""
         for k, index in enumerate(indices):
             if index.type in FLOATS or index.type not in C_NAMES or index.type == "complex":
-                self.fail(node, "indices are integers; slices and arrays are not supported in kernels")
+                self.fail(node, "indices are integers, or one slice of the first axis")
             code = self.cast(index, "int64")
             if not index.natural and index.type.startswith("i"):
                 code = f"({dims[k].code} + {code})" if isinstance(index.data, int) else \
@@ -297,7 +309,7 @@ class Expressions:
     def x_Subscript(self, node):
         array = self.expression(node.value)
         if isinstance(node.slice, ast.Slice):
-            self.fail(node, "slices are not supported in kernels")
+            return self.part(node, array)
         indices = self.index_list(node.slice)
         if array.type == "tuple":
             k = indices[0].data
@@ -311,6 +323,34 @@ class Expressions:
             return Value(Elements(array.type.dtype, len(dims)), code, data=(dims, array.data[1]))
         return self.load(array, code)
 
+    def part(self, node, array):
+        """x[start:stop] as a view. Its bounds become variables, so that they stay when other variables change."""
+        if array.type == "tuple":
+            ends = [self.expression(e).data if e else None for e in (node.slice.lower, node.slice.upper, node.slice.step)]
+            if any(e is not None and not isinstance(e, int) for e in ends):
+                self.fail(node, "the bounds of a tuple's slice are constants")
+            return Value("tuple", "", data=array.data[slice(*ends)])
+        if not isinstance(array.type, Elements):
+            self.fail(node, f"{ast.unparse(node.value)} is not an array")
+        if node.slice.step and self.expression(node.slice.step).data != 1:
+            self.fail(node, "slices in kernels have no step; index the elements instead")
+        (first, *rest), owner = array.data
+        if owner == "<shared>" and first.data == 0:
+            self.fail(node, "dynamic shared memory has no size that a slice could use: pass bounds and index the elements")
+        size, names = self.cast(first, "int64"), []
+        for end, given in (("low", node.slice.lower), ("high", node.slice.upper)):
+            name = f"{end}_{node.lineno}_{node.col_offset}"
+            code = "0" if end == "low" else size
+            if given:
+                code = f"{self.program.helper('clip')}({self.cast(self.integer(given), 'int64')}, {size})"
+            if end == "high":
+                code = f"max({code}, {names[0]}) - {names[0]}"
+            self.bounds[f"long long {name} = 0;"] = True
+            self.emit(f"{name} = {code};")
+            names.append(name)
+        offset = " * ".join([names[0]] + [d.code for d in rest])
+        return Value(array.type, f"({array.code} + {offset})", data=([Value("int64", names[1], True), *rest], owner))
+
     def load(self, array, code):
         dtype = array.type.dtype
         if dtype in STORED:
@@ -323,7 +363,7 @@ class Expressions:
         if not isinstance(array.type, Elements):
             self.fail(node, f"{ast.unparse(target.value)} is not an array")
         if isinstance(target.slice, ast.Slice):
-            self.fail(node, "slices are not supported in kernels")
+            self.fail(node, "an assignment sets one element of an array to a number; write a loop")
         indices = self.index_list(target.slice)
         code, dims = self.place(target, array, self.settled(indices) if settle else indices)
         if dims or array.data[1] == "<constant>":

@@ -32,6 +32,9 @@ HELPERS = {
               "for (; k > 0; k >>= 1) {{ if (k & 1) r *= x; x *= x; }} return down ? 1 / r : r; }}",
     "dmax": DOUBLE.replace("?", ">"),
     "dmin": DOUBLE.replace("?", "<"),
+    "clip": "I {n}(I i, I size) {{ if (i < 0) i += size; return i < 0 ? 0 : i > size ? size : i; }}",
+    "fmantissa": "T {n}(T x) {{ int e; return frexp{f}(x, &e); }}",
+    "fexponent": "int {n}(T x) {{ int e = 0; frexp{f}(x, &e); return x == x && x - x == 0 ? e : 0; }}",
     "wrap": "I {n}(I i, I size) {{ return i < 0 ? i + size : i; }}",
     "make": "C {n}(F x, F y) {{ C z; z.x = x; z.y = y; return z; }}",
     "cadd": "C {n}(C a, C b) {{ return ingot_make(a.x + b.x, a.y + b.y); }}",
@@ -153,7 +156,7 @@ class Function(Calls):
         before = None
         while before != (self.vars, self.result, self.written):
             before = (dict(self.vars), self.result, set(self.written))
-            self.out, self.depth, self.count, self.arrays, self.bare = [], 1, 0, {}, None
+            self.out, self.depth, self.count, self.arrays, self.bare, self.bounds = [], 1, 0, {}, None, {}
             self.block(self.tree.body)
         if self.result and self.bare:
             self.fail(self.bare, f"{self.function.__name__} returns a number elsewhere, and nothing here")
@@ -175,7 +178,7 @@ class Function(Calls):
                 yield f"{C_NAMES[type]} {'p' if name in self.assigned else 'v'}_{name}"
 
     def declarations(self):
-        lines = ["    " + text for text in self.arrays.values()]
+        lines = ["    " + text for text in (*self.arrays.values(), *self.bounds)]
         for name, v in self.vars.items():
             if isinstance(v.type, Elements) and name not in self.params and name not in self.arrays:
                 const = "const " if v.data[1] in self.params and v.data[1] not in self.written else ""
@@ -242,6 +245,8 @@ class Function(Calls):
                 name = self.fresh("x_")
                 self.emit(f"{C_NAMES[v.type]} {name} = {v.code};")
                 v = v._replace(code=name)
+            elif v.type == "tuple" and not v.code:
+                v = v._replace(data=self.settled(v.data))
             made.append(v)
         return made
 
@@ -307,14 +312,72 @@ class Function(Calls):
     def s_While(self, node):
         if node.orelse:
             self.fail(node, "else after a loop is not supported in kernels")
-        self.emit(f"while ({self.condition(node.test)}) {{")
+        before = len(self.out)
+        test = self.condition(node.test)
+        moved = self.out[before:]  # statements that the test needs each time
+        del self.out[before:]
+        self.emit(f"while ({'true' if moved else test}) {{")
+        self.out += moved
+        if moved:
+            self.emit(f"if (!{test}) break;")
         self.inside(node.body)
+
+    def items(self, node):
+        """What a loop visits: how many items, as C, and a function from a number in C to a Value."""
+        if isinstance(node, ast.Call) and not node.keywords:
+            target = self.expression(node.func).data
+            if target is enumerate and len(node.args) in (1, 2):
+                count, item = self.items(node.args[0])
+                start = self.integer(node.args[1]) if len(node.args) == 2 else constant(0, self.real)
+                first = self.cast(start, "int64")
+                return count, lambda k: Value("tuple", "", data=[Value("int64", f"({first} + {k})", start.natural), item(k)])
+            if target is zip and node.args:
+                all = [self.items(a) for a in node.args]
+                count = all[0][0]
+                for n, _ in all[1:]:
+                    count = f"min({count}, {n})"
+                return count, lambda k: Value("tuple", "", data=[item(k) for _, item in all])
+        value = self.expression(node)
+        if isinstance(value.type, Elements):
+            def element(k):
+                code, dims = self.place(node, value, [Value("int64", k, True)])
+                return Value(Elements(value.type.dtype, len(dims)), code, data=(dims, value.data[1])) if dims else \
+                    self.load(value, code)
+            return self.cast(value.data[0][0], "int64"), element
+        if value.type != "tuple" or not value.data:
+            self.fail(node, "loops visit a range, a tuple, an array, or enumerate or zip of tuples and arrays")
+        chosen = self.settled(value.data)
+        return f"{len(chosen)}LL", lambda k: self.choice(node, chosen, k)
+
+    def choice(self, node, values, k):
+        """The item k of a tuple."""
+        if all(v.type == "tuple" and len(v.data) == len(values[0].data) for v in values):
+            return Value("tuple", "", data=[self.choice(node, list(column), k) for column in zip(*(v.data for v in values))])
+        if any(v.type not in C_NAMES for v in values):
+            self.fail(node, "a loop visits tuples of numbers, or of tuples of the same length")
+        wide = values[0].type
+        for v in values[1:]:
+            wide = wide if wide == v.type else self.arithmetic(wide, v.type)
+        code = self.cast(values[-1], wide)
+        for j, v in reversed(list(enumerate(values[:-1]))):
+            code = f"({k} == {j} ? {self.cast(v, wide)} : {code})"
+        return Value(wide, code, all(v.natural for v in values))
 
     def s_For(self, node):
         call = node.iter
-        if node.orelse or not isinstance(node.target, ast.Name) or not isinstance(call, ast.Call) or \
-                self.expression(call.func).data is not range or not 1 <= len(call.args) <= 3 or call.keywords:
-            self.fail(node, "loops are: for name in range(...), without else")
+        if node.orelse:
+            self.fail(node, "else after a loop is not supported in kernels")
+        if not isinstance(call, ast.Call) or self.expression(call.func).data is not range:
+            count, item = self.items(call)
+            k, n = self.fresh("i_"), self.fresh("n_")
+            self.emit(f"for (long long {k} = 0, {n} = {count}; {k} < {n}; {k}++) {{")
+            self.depth += 1
+            self.assign(node, node.target, item(k))
+            self.depth -= 1
+            self.inside(node.body)
+            return
+        if not isinstance(node.target, ast.Name) or not 1 <= len(call.args) <= 3 or call.keywords:
+            self.fail(node, "a loop over a range is: for name in range(...), with one to three numbers")
         values = [self.integer(a) for a in call.args]
         start = values[0] if len(values) > 1 else constant(0, self.real)
         stop, step = values[min(1, len(values) - 1)], values[2] if len(values) == 3 else constant(1, self.real)

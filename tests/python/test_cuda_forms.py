@@ -1,0 +1,140 @@
+"""Forms that kernels of Python functions may have: frexp, slices, loops over tuples and arrays."""
+import math
+
+from against import attempt, finish, ig, np, raises, same, says
+from ingot import cuda
+
+DEVICES = list({d.partition(":")[0]: d for d in reversed(ig.devices()) if not d.startswith("metal")}.values())
+
+
+@cuda.jit
+def parts(x, m, e):
+    i = cuda.grid(1)
+    if i < x.size:
+        m[i], e[i] = math.frexp(x[i])
+
+
+@cuda.jit(device=True)
+def total(part):
+    s = 0.0
+    for v in part:
+        s += v
+    return s
+
+
+@cuda.jit
+def slices(x, y, n):
+    a = n
+    v = x[a:-1]
+    a = 0
+    y[0] = v.size
+    y[1] = total(v)
+    y[2] = total(x[:n])
+    y[3] = total(x[-3:])
+    y[4] = len(x[5:2])
+    y[5] = total(x[1:100][1:3])
+    y[6] = v[-1]
+    while len(x[a:]) > 4:
+        a += 1
+    y[7] = a
+    last = y[8:]
+    last[1] = 9
+    s = cuda.shared.array(6, cuda.float32)
+    half = s[3:]
+    half[0] = 5
+    y[8] = s[3]
+
+
+@cuda.jit
+def planes(x, y):
+    middle = x[1:3]
+    y[0] = middle.shape[0]
+    y[1] = middle[1, 2]
+    k = 2
+    for row in middle:
+        y[k] = total(row[1:])
+        k += 1
+
+
+@cuda.jit
+def past(x, y):
+    y[0] = x[1:3][2]
+
+
+@cuda.jit
+def loops(x, y):
+    for i, v in enumerate((2, 0.5, x[0])):
+        y[i] = v
+    for a, (b, c) in zip((10, 20), ((1, 2), (3, 4), (5, 6))):
+        if a == 20:
+            y[3] = a + b * c
+            break
+    s = 0.0
+    for w in (1, 2, 3, 4):
+        if w == 2:
+            continue
+        s += w
+    y[4] = s
+    s = 0.0
+    for k, (p, q) in enumerate(zip(x, x[1:]), 1):
+        s += k * p * q
+    y[5] = s
+    for w in (7, 8)[1:]:
+        y[6] = w
+
+
+@cuda.jit
+def bad_step(x, y):
+    y[0] = x[::2][0]
+
+
+@cuda.jit
+def bad_axis(x, y):
+    y[0] = x[0, 1:2][0]
+
+
+@cuda.jit
+def bad_place(x, y):
+    y[0] = x[1:][0] if x.size > 1 else 0
+
+
+@cuda.jit
+def bad_loop(x, y):
+    for v in (x, y):
+        v[0] = 1
+
+
+def forms(device):
+    for dtype in ("float32", "float64"):
+        x = np.array([0.0, -0.0, 1.0, -3.7, 1e-40, 1e30, np.inf, -np.inf, np.nan], dtype)
+        m, e = ig.zeros(x.size, dtype=dtype, device=device), ig.zeros(x.size, dtype="int32", device=device)
+        parts[1, 16](ig.asarray(x, device=device), m, e)
+        normal = slice(0, None) if dtype == "float64" or device == "cpu" else [0, 1, 2, 3, 5, 6, 7, 8]  # GPUs flush subnormals
+        same(f"mantissa {dtype}", m.numpy()[normal], np.frexp(x)[0][normal])
+        same(f"exponent {dtype}", e.numpy()[normal], np.where(np.isfinite(x), np.frexp(x)[1], 0)[normal].astype("int32"))
+    line = np.arange(8, dtype="float32")
+    y = ig.zeros(10, device=device)
+    slices[1, 1](ig.asarray(line, device=device), y, 2)
+    same("slices", y, np.float32([5, 20, 1, 18, 0, 5, 6, 4, 5, 9]))
+    y, cube = ig.zeros(4, device=device), np.arange(12, dtype="float32").reshape(4, 3)
+    planes[1, 1](ig.asarray(cube, device=device), y)
+    same("planes", y, np.float32([2, cube[2, 2], cube[1, 1:].sum(), cube[2, 1:].sum()]))
+    past[1, 1](ig.asarray(line, device=device), y)
+    raises("past a slice", IndexError, y.numpy)
+    y = ig.zeros(7, device=device)
+    loops[1, 1](ig.asarray(line[1:5], device=device), y)
+    want = sum(k * p * q for k, (p, q) in enumerate(zip(line[1:5], line[2:5]), 1))
+    same("loops", y, np.float32([2, 0.5, 1, 32, 8, want, 8]))
+
+
+def refused():
+    x, y = ig.ones(4), ig.ones(4)
+    for kernel, word in ((bad_step, "step"), (bad_place, "variable"), (bad_loop, "tuples of numbers")):
+        says(kernel.__name__, cuda.UnsupportedError, [word], lambda: kernel[1, 1](x, y))
+    says("bad_axis", cuda.UnsupportedError, ["first axis"], lambda: bad_axis[1, 1](ig.ones((2, 2)), y))
+
+
+for one in DEVICES:
+    attempt(f"forms on {one}", lambda: forms(one))
+attempt("refused", refused)
+finish()
