@@ -176,6 +176,8 @@ class Function(Calls):
                 yield from (f"long long n{k}_{name}" for k in range(type.ndim))
             else:
                 yield f"{C_NAMES[type]} {'p' if name in self.assigned else 'v'}_{name}"
+        if self.name.endswith("_kernel") and not any(p in self.written for p in self.params):
+            yield "int *ingot_ran"  # kernels that only print need a result, too
 
     def declarations(self):
         lines = ["    " + text for text in (*self.arrays.values(), *self.bounds)]

@@ -5,14 +5,18 @@ The function's syntax tree becomes CUDA C, which every device runs. docs/PYTHON.
 import sys
 import types
 
+from . import _cuda_host, _ingot
 from . import _cuda_random as random
-from . import _ingot
 from ._cuda_calls import BUILTINS
 from ._cuda_expressions import SPECIAL, Builtin, Elements, UnsupportedError
+from ._cuda_host import (Event, Stream, default_stream, event, event_elapsed_time, managed_array, mapped, mapped_array, pinned,
+                         pinned_array, stream, synchronize)
 from ._cuda_translate import Function, Program
 from ._kernel import Launchable, checked, is_foreign, write_back
 
-__all__ = ["jit", "reduce", "Reduce", "random", "UnsupportedError", "to_device", "device_array", "device_array_like", "synchronize", "is_available"]
+__all__ = ["jit", "reduce", "Reduce", "random", "UnsupportedError", "to_device", "device_array", "device_array_like", "synchronize", "is_available",
+           "Event", "Stream", "event", "event_elapsed_time", "stream", "default_stream", "pinned", "mapped", "pinned_array",
+           "mapped_array", "managed_array"]
 
 for _name in list(SPECIAL) + BUILTINS:
     _group, _, _rest = _name.replace("atomic_", "atomic.").replace("shared_", "shared.").replace("local_", "local.").replace(
@@ -58,6 +62,7 @@ class Compiled:
         self.pointers = []  # for each parameter of the source, whether it is a pointer
         for t in arguments:
             self.pointers += [True] + [False] * t.ndim if isinstance(t, Elements) else [False]
+        self.pointers += [True] * (not any(self.written))
         self.arguments = arguments
 
 
@@ -92,8 +97,6 @@ class Dispatcher(Launchable):
         if self.device or kwargs:
             raise TypeError("device functions are not launched" if self.device else "arguments by name are not supported")
         kernel = self.compiled(*args)
-        if not any(kernel.written):
-            raise ValueError(f"kernel {self.__name__} writes to no array, so it has no result")
         device = next((a.device for a in args if isinstance(a, _ingot.Array)), None)
         values, targets = [], []
         for value, type, written in zip(args, kernel.arguments, kernel.written):
@@ -108,11 +111,18 @@ class Dispatcher(Launchable):
                 if any(value is t for t in targets):
                     raise ValueError(f"kernel {self.__name__} writes to two parameters that are the same array")
                 targets.append(value)
+        if not targets:  # it only prints: nothing else would run it
+            targets = [_ingot._ops["zeros"]((1,), dtype=_ingot.int32)]
+            values += targets if device is None else [targets[0].to(device)]
         if self.check == "all":
             results = checked(kernel.source, kernel.file, kernel.name, values, kernel.pointers, grid, block, shared, ())
         else:
             results = _ingot._kernel(kernel.source, kernel.file, kernel.name, tuple(values), grid, block, shared, (), ())
         write_back(targets, results)
+        if any(kernel.written):
+            _cuda_host.note(targets)
+        else:
+            targets[0].numpy()
 
 
 def jit(function=None, *, device=False, check=True, **options):
@@ -139,11 +149,6 @@ def reduce(function):
     return Reduce(function)
 
 
-def stream():
-    """For calls that take a stream: there is one order of work for each device."""
-    return 0
-
-
 def to_device(array, stream=0, copy=True, to=None):
     """A copy of an array on the current device."""
     return _ingot.asarray(array, copy=True)
@@ -156,11 +161,6 @@ def device_array(shape, dtype="float64"):
 
 def device_array_like(array):
     return device_array(tuple(array.shape), array.dtype)
-
-
-def synchronize():
-    """Waits until the current device has done all its work."""
-    _ingot.synchronize()
 
 
 def is_available():

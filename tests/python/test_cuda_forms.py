@@ -1,7 +1,9 @@
-"""Forms that kernels of Python functions may have: frexp, slices, loops over tuples and arrays."""
+"""Forms that kernels of Python functions may have: frexp, slices, loops over tuples and arrays; prints; what the host has."""
 import math
+import subprocess
+import sys
 
-from against import attempt, finish, ig, np, raises, same, says
+from against import attempt, check, finish, ig, np, raises, same, says
 from ingot import cuda
 
 DEVICES = list({d.partition(":")[0]: d for d in reversed(ig.devices()) if not d.startswith("metal")}.values())
@@ -134,7 +136,71 @@ def refused():
     says("bad_axis", cuda.UnsupportedError, ["first axis"], lambda: bad_axis[1, 1](ig.ones((2, 2)), y))
 
 
+@cuda.jit
+def tell(x, k):
+    i = cuda.grid(1)
+    if i < x.size:
+        print("item", i, x[i] * k)
+
+
+@cuda.jit
+def hello():
+    print("hello", cuda.threadIdx.x)
+
+
+@cuda.jit
+def fill(x, v):
+    i = cuda.grid(1)
+    x[i] = v
+
+
+def host():
+    """Events, streams and host arrays. Launches are lazy; record and synchronize run them."""
+    x = ig.zeros(4)
+    start, end = cuda.event(), cuda.event(timing=True)
+    raises("before record", ValueError, lambda: start.elapsed_time(end))
+    stream = cuda.stream()
+    start.record(stream)
+    fill[1, 4, stream](x, 3)
+    check("lazy", not x.is_evaluated)
+    end.record()
+    end.synchronize()
+    check("record runs launches", x.is_evaluated and end.query())
+    check("elapsed", start.elapsed_time(end) > 0 and cuda.event_elapsed_time(start, end) == start.elapsed_time(end))
+    fill[1, 4](x, 4)
+    cuda.synchronize()
+    check("synchronize runs launches", x.is_evaluated)
+    fill[1, 4](x, 5)
+    with stream.auto_synchronize():
+        pass
+    check("stream", x.is_evaluated)
+    fill[1, 5](x, 5)
+    raises("errors appear", IndexError, cuda.synchronize)
+    del x
+    cuda.synchronize()
+    a = cuda.pinned_array(4, dtype=np.float32)
+    fill[1, 4](a, 2)
+    same("pinned", a, np.full(4, 2, "float32"))
+    same("mapped", cuda.mapped_array((2, 3)), np.zeros((2, 3)))
+    with cuda.pinned(a), cuda.mapped(a) as d:
+        fill[1, 4](d, 7)
+    same("mapped back", a, np.full(4, 7, "float32"))
+
+
+def printing():
+    """Kernels that write to no array run at each launch. Prints come from C, so a process of its own collects them."""
+    text = subprocess.run([sys.executable, __file__, "print"], capture_output=True, text=True, check=True).stdout
+    check("print", text == "item 0 0\nitem 1 3\n" * 3 + "hello 0\nhello 1\nhello 0\n", text)
+
+
+if sys.argv[1:] == ["print"]:
+    for values in (ig.arange(2), ig.arange(2), np.arange(2)):
+        tell[1, 4](values, 3)
+    hello[1, 2]()
+    cuda.jit(check="all")(hello.function)[1, 1]()
+    sys.exit()
 for one in DEVICES:
     attempt(f"forms on {one}", lambda: forms(one))
-attempt("refused", refused)
+for test in (refused, host, printing):
+    attempt(test.__name__, test)
 finish()
