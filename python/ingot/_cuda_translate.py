@@ -6,12 +6,12 @@ Every expression becomes a Value, which also knows constants and whether an inte
 and floor division need no tests there."""
 import ast
 import builtins
-import inspect
 import math
 import re
 import textwrap
 from collections import Counter
 
+from . import _cuda_source
 from ._cuda_calls import Calls
 from ._cuda_expressions import BINARY, C_NAMES, FLOATS, Elements, UnsupportedError, Value, constant
 
@@ -111,10 +111,7 @@ class Function(Calls):
     def __init__(self, program, function, arguments, name):
         self.program, self.function, self.arguments, self.name = program, function, arguments, name
         self.real = program.real
-        try:
-            lines, first = inspect.getsourcelines(function)
-        except (OSError, TypeError) as error:
-            raise UnsupportedError(f"the source of {function!r} is needed and was not found: {error}") from None
+        lines, first = _cuda_source.lines_of(function)
         self.file, self.first, self.lines = function.__code__.co_filename, first, lines
         self.quoted = '"' + self.file.replace("\\", "\\\\").replace('"', '\\"') + '"'
         tree = ast.parse(textwrap.dedent("".join(lines))).body[0]

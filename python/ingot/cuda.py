@@ -11,6 +11,7 @@ from ._cuda_calls import BUILTINS
 from ._cuda_expressions import SPECIAL, Builtin, Elements, UnsupportedError
 from ._cuda_host import (Event, Stream, default_stream, event, event_elapsed_time, managed_array, mapped, mapped_array, pinned,
                          pinned_array, stream, synchronize)
+from ._cuda_source import function_of
 from ._cuda_translate import Function, Program
 from ._kernel import Launchable, checked, is_foreign, write_back
 
@@ -130,6 +131,8 @@ def jit(function=None, *, device=False, check=True, **options):
     raises IndexError when the result is evaluated. check=False leaves these tests out. check="all" runs the kernel at
     once on the CPU, slowly, and also finds races, divergent barriers, reads of memory without a value and endless loops.
 
+    The text of a function can stand for it: cuda.jit("def f(x): ..."). It uses the caller's global names.
+
     A signature and options of Numba's compiler, such as fastmath, are accepted and ignored: types come from the arguments
     of a launch. debug=True also prints the first index that is out of bounds, and its size, to standard output."""
     unknown = set(options) - {"fastmath", "cache", "inline", "opt", "debug", "lineinfo", "max_registers", "boundscheck"}
@@ -139,6 +142,8 @@ def jit(function=None, *, device=False, check=True, **options):
         raise ValueError(f'check is True, False or "all", not {check!r}')
     if check != "all" and (options.get("debug") or options.get("boundscheck")):
         check = "print" if options.get("debug") else True
+    if isinstance(function, str) and "def " in function:
+        function = function_of(function, sys._getframe(1).f_globals)
     if isinstance(function, types.FunctionType):
         return Dispatcher(function, device, check)
     return lambda inner: Dispatcher(inner, device, check)

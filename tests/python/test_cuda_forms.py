@@ -1,5 +1,6 @@
 """Forms that kernels of Python functions may have: frexp, slices, loops over tuples and arrays; prints; what the host has."""
 import math
+import os
 import subprocess
 import sys
 
@@ -193,6 +194,70 @@ def printing():
     check("print", text == "item 0 0\nitem 1 3\n" * 3 + "hello 0\nhello 1\nhello 0\n", text)
 
 
+COMMAND = """import ingot as ig
+from ingot import cuda
+scale = 3
+
+@cuda.jit(device=True)
+def times(v):
+    return v * scale
+@cuda.jit
+def f(x):
+    x[cuda.grid(1)] = times(2)  # here
+x = ig.zeros(2)
+f[1, 2](x)
+print(x)
+try:
+    f[1, 3](x)
+    x.numpy()
+except IndexError as error:
+    print("<string>:10" in str(error))
+"""
+PROMPT = """from ingot import cuda
+def f(x):
+    x[0] = 1
+
+try:
+    cuda.jit(f)[1, 1](__import__("ingot").zeros(1))
+    print("ran")
+except cuda.UnsupportedError as error:
+    print(error)
+
+"""
+
+
+def python(*arguments, **options):
+    path = os.path.dirname(os.path.dirname(ig.__file__))
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path},
+                          **options)
+
+
+def sources():
+    """Functions of python -c, of the prompt, and given as text."""
+    for words in (["-c"], ["-W", "ignore", "-Bc"]):
+        done = python(*words, COMMAND, "-c", "x")
+        check(f"python {words}", done.stdout == "[6. 6.]\nTrue\n", done.stdout + done.stderr)
+    done = python("-", input=PROMPT)
+    check("no source", "kernel f" in done.stdout and "cuda.jit(" in done.stdout or done.stdout == "ran\n", done.stdout + done.stderr)
+    x = ig.zeros(2)
+    text = """
+        def weight(v):
+            return v + FACTOR
+
+        def f(x):
+            i = cuda.grid(1)
+            x[i] = weight(i)
+    """
+    cuda.jit(text)[1, 2](x)
+    same("text", x, np.float32([7, 8]))
+    cuda.jit("def one(x): x[0] = 1", check=False)[1, 1](x)
+    same("line", x, np.float32([1, 8]))
+    says("past", IndexError, ["<kernel", "x[2]"], lambda: (cuda.jit("def one(x):\n  x[2] = 1")[1, 1](x), x.numpy()))
+    raises("no function", ValueError, lambda: cuda.jit("name = 'def '"))
+    raises("syntax", SyntaxError, lambda: cuda.jit("def f(x)"))
+
+
+FACTOR = 7
 if sys.argv[1:] == ["print"]:
     for values in (ig.arange(2), ig.arange(2), np.arange(2)):
         tell[1, 4](values, 3)
@@ -201,6 +266,6 @@ if sys.argv[1:] == ["print"]:
     sys.exit()
 for one in DEVICES:
     attempt(f"forms on {one}", lambda: forms(one))
-for test in (refused, host, printing):
+for test in (refused, host, printing, sources):
     attempt(test.__name__, test)
 finish()
