@@ -16,7 +16,7 @@ from ._cuda_translate import Function, Program
 from ._kernel import Launchable, checked, is_foreign, write_back
 
 __all__ = ["jit", "reduce", "Reduce", "random", "UnsupportedError", "to_device", "device_array", "device_array_like", "synchronize", "is_available",
-           "Event", "Stream", "event", "event_elapsed_time", "stream", "default_stream", "pinned", "mapped", "pinned_array",
+           "vectorize", "guvectorize", "Event", "Stream", "event", "event_elapsed_time", "stream", "default_stream", "pinned", "mapped", "pinned_array",
            "mapped_array", "managed_array"]
 
 for _name in list(SPECIAL) + BUILTINS:
@@ -185,3 +185,4 @@ _ingot.Array.copy_to_host = _copy_to_host
 sys.modules[__name__ + ".random"] = random  # as Numba has it
 
 from ._cuda_reduce import Reduce  # noqa: E402  (its kernels use this module)
+from ._cuda_vectorize import guvectorize, vectorize  # noqa: E402, F401
