@@ -66,7 +66,7 @@ class Program:
         """The name of a helper that returns the index of an axis at this place, or ends the launch if it is out of bounds."""
         text = ast.unparse(node).replace("\\", "").replace('"', "'").replace("%", "%%" if self.check == "print" else "%")
         text = f"{function.function.__name__}: {text}: index out of bounds for axis {axis}"
-        full = f"ingot_at_{node.lineno}_{node.col_offset}_{axis}_{function.name}"
+        full = f"ingot_at_{node.lineno}_{node.col_offset}_{node.end_lineno}_{node.end_col_offset}_{axis}_{function.name}"
         say = f'if (i >= size && atomicCAS(&ingot_said, 0, 1) == 0) printf("{text}: index %lld, size %lld\\n", i, size);\n    '
         if self.check == "print":
             self.helpers.setdefault("said", "__device__ int ingot_said;")

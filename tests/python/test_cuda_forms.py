@@ -122,8 +122,9 @@ def forms(device):
     y, cube = ig.zeros(4, device=device), np.arange(12, dtype="float32").reshape(4, 3)
     planes[1, 1](ig.asarray(cube, device=device), y)
     same("planes", y, np.float32([2, cube[2, 2], cube[1, 1:].sum(), cube[2, 1:].sum()]))
-    past[1, 1](ig.asarray(line, device=device), y)
-    raises("past a slice", IndexError, y.numpy)
+    if not device.startswith("cuda"):  # CUDA refuses all further work after a failed assertion
+        past[1, 1](ig.asarray(line, device=device), y)
+        raises("past a slice", IndexError, y.numpy)
     y = ig.zeros(7, device=device)
     loops[1, 1](ig.asarray(line[1:5], device=device), y)
     want = sum(k * p * q for k, (p, q) in enumerate(zip(line[1:5], line[2:5]), 1))
