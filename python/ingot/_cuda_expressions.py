@@ -295,7 +295,9 @@ class Expressions:
             if not index.natural and index.type.startswith("i"):
                 code = f"({dims[k].code} + {code})" if isinstance(index.data, int) else \
                     f"{self.program.helper('wrap')}({code}, {dims[k].code})"
-            if self.program.check and not (owner == "<shared>" and dims[k].data == 0):  # dynamic shared memory has no size here
+            size, known = dims[k].data, isinstance(index.data, int) and isinstance(dims[k].data, int)
+            inside = known and -size <= index.data < size or owner == "<shared>" and size == 0  # dynamic memory has no size here
+            if self.program.check and not inside:
                 code = f"{self.program.test(self, node, k)}({code}, {dims[k].code})"
             offset = f"({offset} * {dims[k].code} + {code})" if offset else code
         for d in dims[len(indices):]:
