@@ -84,7 +84,8 @@ typedef struct ig_block_sink {
         chunk; /* the unit in which it is written: blocks begin and end at multiples of it, or at the end of an axis */
     /* Writes a block, as ig_block_read reads one. */
     ig_status (*write)(void *context, const int64_t *start, const int64_t *size, const void *data);
-    /* True if the block has been written before, so that it need not be computed; may be NULL. */
+    /* True if all of the block has been written before, so that it need not be computed; may be NULL. Long rows are written in
+     * parts, which need not begin and end at multiples of chunk. */
     bool (*has)(void *context, const int64_t *start, const int64_t *size);
     void *context;
     uint64_t scratch; /* bytes of array data that a call of write holds while it runs */

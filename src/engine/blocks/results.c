@@ -39,17 +39,28 @@ static void box_sizes(const box *b, int ndim, int64_t *size)
         size[i] = b->hi[i] - b->lo[i];
 }
 
+static bool sinks_have(const results *r, const box *b)
+{
+    int64_t size[IG_MAX_NDIM];
+    box_sizes(b, r->s->root[0]->view.ndim, size);
+    for (int i = 0; i < r->s->n_root; i++) {
+        const ig_block_sink *sink = &r->plan->sink[r->s->first_sink + i];
+        if (!sink->has || !sink->has(sink->context, b->lo, size))
+            return false;
+    }
+    return true;
+}
+
 bool results_have(const results *r, int64_t tile)
 {
     const stage *s = r->s;
-    const box b = stage_tile(s, tile);
-    int64_t size[IG_MAX_NDIM];
     if (s->to != TO_SINK || (team_shares() && s->kind == STAGE_FOLD))
         return false; /* ranks that have parts of a fold's tile would have to agree */
-    box_sizes(&b, s->root[0]->view.ndim, size);
-    for (int i = 0; i < s->n_root; i++) {
-        const ig_block_sink *sink = &r->plan->sink[s->first_sink + i];
-        if (!sink->has || !sink->has(sink->context, b.lo, size))
+    const int64_t parts =
+        s->kind == STAGE_SCAN ? stage_parts(s) : 1; /* which are written one by one */
+    for (int64_t part = 0; part < parts; part++) {
+        const box b = stage_block(s, tile, part);
+        if (!sinks_have(r, &b))
             return false;
     }
     return true;

@@ -118,12 +118,18 @@ static ig_status write_block(void *context, const int64_t *start, const int64_t 
     return ig_store_write(s, (ig_ints){start, n}, (ig_ints){size, n}, data);
 }
 
-/* True if all chunks of a block have been written. */
+/* True if all chunks of a block have been written, and the block is all of them: a chunk that is there may have been written
+ * in part. */
 static bool has_block(void *context, const int64_t *start, const int64_t *size)
 {
     ig_store *s = context;
-    const ig_ints shard = ig_store_shard(s);
+    const ig_ints shard = ig_store_shard(s), shape = ig_store_shape(s);
     int64_t at[IG_MAX_NDIM];
+    for (int i = 0; i < shard.n; i++) {
+        const int64_t end = start[i] + size[i];
+        if (start[i] % shard.v[i] || (end % shard.v[i] && end < shape.v[i]))
+            return false;
+    }
     memcpy(at, start, (size_t)shard.n * sizeof *at);
     for (;;) {
         bool has = false;
