@@ -258,7 +258,7 @@ def lifetimes():
     end()
     check("memory is returned", memory_used() < used, f"{memory_used()} of {used} bytes")
     a = ig.from_dlpack(Foreign(np.arange(10, dtype="f4")))
-    b = a[:]
+    b = a.copy()
     a += 1
     a[2] = 7
     same("changed", a, np.array([1, 2, 7, 4, 5, 6, 7, 8, 9, 10], "f4"))
