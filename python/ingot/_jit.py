@@ -4,12 +4,12 @@ shapes and dtypes.
 Inputs of a plan are the arrays of the arguments, Python's floats, integers and complex numbers, the arrays of objects with
 state (modules) in the arguments, arrays and objects that the function uses from outside (its closure, globals and self), and
 the key of random functions that take none. State that the function changes is a result of the plan."""
-import functools
 import types
+from _functools import partial  # of functools, without the module
 
 from . import _ingot, _names
 from ._ingot import Array
-from .tree_util import Constant, Flat, Given, _is_state, holds_state, unflatten
+from .tree_util import Constant, Flat, Given, _is_state, holds_state, unflatten, wraps
 from .transform import Trace
 
 MOST_PLANS = 64
@@ -44,13 +44,13 @@ class _Outside:
         self.visit(function)
 
     def visit(self, function):
-        if not isinstance(function, (types.FunctionType, types.MethodType, functools.partial)):
+        if not isinstance(function, (types.FunctionType, types.MethodType, partial)):
             self.value(function, None)
             return
         if id(function) in self.seen:
             return
         self.seen.add(id(function))
-        if isinstance(function, functools.partial):
+        if isinstance(function, partial):
             for value in (function.func, *function.args, *function.keywords.values()):
                 self.value(value, None)
             return
@@ -79,7 +79,7 @@ class _Outside:
                 yield from self.names(one)
 
     def value(self, value, place):
-        if isinstance(value, (types.FunctionType, types.MethodType, functools.partial)):
+        if isinstance(value, (types.FunctionType, types.MethodType, partial)):
             self.visit(value)
         elif isinstance(value, (types.ModuleType, type)):
             return
@@ -94,7 +94,7 @@ class _Outside:
                                 self.visit(method)
                 for one in vars(value).values():  # modules inside, and functions among layers
                     for item in one.values() if isinstance(one, dict) else one if isinstance(one, (list, tuple)) else (one,):
-                        if isinstance(item, (types.FunctionType, types.MethodType, functools.partial)) or holds_state(item):
+                        if isinstance(item, (types.FunctionType, types.MethodType, partial)) or holds_state(item):
                             self.inner(item)
         elif place and _is_state(value, 3):
             self.found.append(place)
@@ -292,14 +292,14 @@ def jit(fun=None, static_argnums=(), static_argnames=(), donate_argnums=(), dona
     of a plan. At most 64 plans are kept. Changes of modules and of the key of random functions are results. donate_argnums and
     donate_argnames are accepted, and have no effect."""
     if fun is None:
-        return functools.partial(jit, static_argnums=static_argnums, static_argnames=static_argnames)
+        return partial(jit, static_argnums=static_argnums, static_argnames=static_argnames)
     compiler = _Compiler(fun, *_statics(fun, static_argnums, static_argnames))
     call = compiler.fast.call
 
     def wrapped(*args, **kwargs):
         return call(args, kwargs)
 
-    functools.update_wrapper(wrapped, fun, updated=("__dict__",) if isinstance(fun, types.FunctionType) else ())
+    wraps(fun, isinstance(fun, types.FunctionType))(wrapped)
     wrapped.plans = compiler.plans
     wrapped.clear_cache = lambda: (compiler.plans.clear(), compiler.fast.forget(None))[1]
     return wrapped

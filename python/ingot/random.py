@@ -2,7 +2,7 @@
 
 NumPy's ways work, too: normal(0, 1, size=3) and standard_normal(3) use a key of this module, which seed sets, and default_rng(0) has
 its own. The numbers are not those of NumPy's generators."""
-import functools
+from _functools import partial, reduce  # of functools, without the module
 from _thread import allocate_lock  # threading.Lock, without the module
 
 from . import _ingot, _names
@@ -71,7 +71,7 @@ class Generator:
                 import os
                 seed = int.from_bytes(os.urandom(8), "little") >> 1
             if isinstance(seed, (list, tuple)):
-                seed = functools.reduce(lambda a, b: a * 1000003 + int(b), seed, 7) % (1 << 63)
+                seed = reduce(lambda a, b: a * 1000003 + int(b), seed, 7) % (1 << 63)
             self._key = _ingot._ops["key"](int(seed))
 
     def __repr__(self):
@@ -91,7 +91,7 @@ class Generator:
     def __getattr__(self, name):
         if name.startswith("_") or "np.random." + name not in _TABLE:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        return functools.partial(self._call, _names.find(name, "np.random."))
+        return partial(self._call, _names.find(name, "np.random."))
 
     def _floats(self, name, size, dtype, out, *args):
         """Floats of a dtype, perhaps written to out."""

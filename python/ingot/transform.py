@@ -1,12 +1,11 @@
 """Transforms of functions of arrays: gradients, vmap, jit. Arguments and results may be containers of arrays, see tree_util.
 A function gets arrays of its own: changes of them in place are part of the function, and do not change the caller's arrays.
 While a transform calls a function, jit calls its function directly, so all transforms compose."""
-import functools
 from _thread import _local  # threading.local, without the module
 
 from . import _ingot
 from ._ingot import Array
-from .tree_util import Flat, Given, count, flatten, leaves_like, register_pytree_node, tree_map, unflatten  # noqa: F401
+from .tree_util import Flat, Given, count, flatten, leaves_like, register_pytree_node, tree_map, unflatten, wraps  # noqa: F401
 
 _ops = _ingot._ops
 _again = _ingot._again
@@ -169,7 +168,7 @@ def value_and_grad(fun, argnums=0, has_aux=False):
     differentiate, a number or a tuple. With has_aux the function returns (value, other), and so does this one:
     ((value, other), gradients). Floats in the arguments have gradients; those of integers are zero."""
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def wrapped(*args, **kwargs):
         inputs, function = _chosen(fun, argnums, args, kwargs)
         with Trace("grad", inputs=inputs.floats):
@@ -200,7 +199,7 @@ def grad(fun, argnums=0, has_aux=False):
     """A function that returns the gradients of a function with a scalar result; see value_and_grad."""
     both = value_and_grad(fun, argnums, has_aux)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def wrapped(*args, **kwargs):
         result, grads = both(*args, **kwargs)
         return (grads, result[1]) if has_aux else grads
@@ -285,7 +284,7 @@ def _over_basis(function, x, others, at):
 
 
 def _jacobian(fun, argnums, has_aux, make):
-    @functools.wraps(fun)
+    @wraps(fun)
     def wrapped(*args, **kwargs):
         at, chosen, others = _split(argnums, args)
         both = _Pullback(lambda *chosen: fun(*_join(at, chosen, others), **kwargs), chosen, has_aux)
@@ -355,7 +354,7 @@ def hessian(fun, argnums=0, has_aux=False):
 def checkpoint(fun):
     """The function, whose gradient computes the intermediate results again instead of keeping them."""
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def wrapped(*args, **kwargs):
         flat = Flat((args, kwargs))
         fresh = [_ingot._handle(x) for x in flat.leaves]
@@ -375,7 +374,7 @@ def custom_grad(fun, rule):
     """The function with another gradient: rule(inputs, out, g) returns the gradients of the arrays in the arguments,
     None for zero. The function has one array as its result. Arrays that it knows from outside have no gradient."""
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def wrapped(*args, **kwargs):
         flat = Flat((args, kwargs))
         fresh = [_ingot._handle(x) for x in flat.leaves]
@@ -460,7 +459,7 @@ def vmap(fun, in_axes=0, out_axes=0, axis_size=None):
         made = [_ops["moveaxis"](x, 0, axis) if axis else x for x, axis in zip(made, to)]
         return unflatten(result.structure, made)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def wrapped(*args, **kwargs):
         if in_axes == 0 == out_axes and not kwargs and _are_arrays(args) and args:  # usually
             axes, size = _check_axes(args, [0] * len(args), axis_size)
@@ -494,7 +493,7 @@ def vmap(fun, in_axes=0, out_axes=0, axis_size=None):
 def explain(fun):
     """A function that returns a description of the programs that a function's results would run."""
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def wrapped(*args, **kwargs):
         return _ingot._explain(*flatten(fun(*args, **kwargs))[0])
 
