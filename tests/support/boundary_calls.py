@@ -112,6 +112,7 @@ SPECIAL = {
     ("ig_onnx_value_retain", "v"): ["NULL"], ("ig_onnx_value_release", "v"): ["NULL"],
     ("ig_read", "bytes"): ["24", "0", "SIZE_MAX"],
     ("ig_read", "dst"): ["space", "NULL"], ("ig_store_read", "data"): ["space", "NULL"],
+    ("ig_depends", "used"): ["(bool *)space", "NULL"],
     ("ig_float_text", "out"): ["(char *)space", "NULL"],
     ("ig_fail", "format"): ['"a boundary test"', "NULL"],
     ("ig_free", "text"): ["NULL"],
