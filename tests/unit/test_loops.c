@@ -308,9 +308,12 @@ static void memory_does_not_grow_with_the_steps(void **state)
         need(ig_eval(&y, 1));
         ig_scope_forget(y);
         ig_scope_end();
+        if (i)
+            ig_release(want);
         want = y;
     }
     expect_same(last, want);
+    ig_release(want);
 }
 
 static void mistakes_are_explained(void **state)
