@@ -281,7 +281,7 @@ def is_package(name):
 
 
 def bodies_of(name):
-    """The statements of a module, or of a package and of those of its files whose names it imports."""
+    """The statements of a module; of a package, also the statements of the files whose names it imports."""
     if not is_package(name):
         return body_of(name)
     body = body_of(name + "/__init__")

@@ -113,8 +113,9 @@ IG_API const ig_alias *ig_alias_at(int i);
 IG_API const ig_alias *ig_alias_find(const char *name);
 
 /* Names of NumPy, PyTorch, JAX or MLX, with spaces between them, that have no meaning here, and what to use instead, or why there is
- * none. A "*" at the beginning or end of a name stands for any text. The module is the one that the names follow: "" is any or none, "method" those of an array. ig_advice_find takes a name such
- * as "compile", "nn.LazyLinear" or "method.backward"; rows of that module are before those of any. NULL if there is none. */
+ * none. A "*" at the beginning or end of a name stands for any text. The module is the one that the names follow: "" is any module or
+ * none, "method" an array. ig_advice_find takes a name such as "compile", "nn.LazyLinear" or "method.backward"; rows of its module are
+ * before rows of any module. NULL if there is none. */
 typedef struct ig_advice {
     const char *module, *names, *text;
 } ig_advice;

@@ -1,4 +1,4 @@
-"""What ingot.cuda has for the host: streams, events, and arrays that a GPU's driver would map or lock."""
+"""The part of ingot.cuda for the host: streams, events, and arrays that a GPU's driver would map or lock."""
 import contextlib
 import time
 import weakref

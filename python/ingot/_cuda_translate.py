@@ -322,7 +322,7 @@ class Function(Calls):
         self.inside(node.body)
 
     def items(self, node):
-        """What a loop visits: how many items, as C, and a function from a number in C to a Value."""
+        """The items that a loop visits: how many there are, as C, and a function from a number in C to a Value."""
         if isinstance(node, ast.Call) and not node.keywords:
             target = self.expression(node.func).data
             if target is enumerate and len(node.args) in (1, 2):

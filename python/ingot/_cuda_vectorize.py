@@ -55,7 +55,7 @@ def launch(kernel, count, arguments):
 
 
 class Broadcast:
-    """What functions of numbers and of rows share: arguments, the choice of a signature, results."""
+    """The common part of functions of numbers and of rows: arguments, the choice of a signature, results."""
 
     def __init__(self, function, signatures):
         self.function = getattr(function, "function", function)

@@ -100,7 +100,7 @@ class _Outside:
             self.found.append(place)
 
     def inner(self, item):
-        """What an object inside another one uses; its own arrays belong to the outer object."""
+        """Finds the arrays and objects that an object inside another one uses; its own arrays belong to the outer object."""
         n = len(self.found)
         self.value(item, None)
         if holds_state(item):
@@ -288,7 +288,7 @@ def _statics(function, numbers, names):
 def jit(fun=None, static_argnums=(), static_argnames=(), donate_argnums=(), donate_argnames=()):
     """The function, compiled. It is traced once for each structure of its arguments, and for each shape and dtype of the arrays
     in them; later calls run the plan without Python. Floats, integers and complex numbers are inputs, too, unless the function
-    needs their values: then each value has a plan. Other values, and those of static_argnums and static_argnames, are constants
+    needs their values: then each value has a plan. Other values, and arguments of static_argnums and static_argnames, are constants
     of a plan. At most 64 plans are kept. Changes of modules and of the key of random functions are results. donate_argnums and
     donate_argnames are accepted, and have no effect."""
     if fun is None:

@@ -155,7 +155,7 @@ def find(name, module=""):
     raise AttributeError(f"module 'ingot' has no attribute '{module}{name}'" + (f": {text}" if text else ""))
 
 
-# What to use instead of a known name such as "compile" or "nn.LazyLinear", or why there is none; None if it is unknown.
+# The advice for a known name such as "compile" or "nn.LazyLinear": its equivalent, or why there is none. None if it is unknown.
 advice = _ingot._advice_for
 
 

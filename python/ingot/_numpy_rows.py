@@ -1,4 +1,4 @@
-"""NumPy's functions whose arguments are those of an op.
+"""NumPy's functions whose arguments an op has, too.
 
 A row is NumPy's name, after a colon the name here if it differs, the arguments that are passed on in order, and after | those that
 are passed on by name (NumPy's name>the name here, ? after those that may be None)."""

@@ -54,7 +54,7 @@ def _tobytes(self, order="C"):
 
 
 class Flags:
-    """What NumPy's flags say about the memory of an array. writeable can be set."""
+    """Facts about the memory of an array, with the names of NumPy's flags. writeable can be set."""
 
     def __init__(self, array):
         self._array = array

@@ -1,7 +1,7 @@
 """Random numbers. Functions take a key first, as in JAX: normal(key(0), (2, 3)). The same key gives the same numbers on every device.
 
 NumPy's ways work, too: normal(0, 1, size=3) and standard_normal(3) use a key of this module, which seed sets, and default_rng(0) has
-its own. The numbers are not those of NumPy's generators."""
+its own. NumPy's generators give other numbers."""
 from _functools import partial, reduce  # of functools, without the module
 from _thread import allocate_lock  # threading.Lock, without the module
 

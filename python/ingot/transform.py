@@ -12,7 +12,7 @@ _again = _ingot._again
 
 
 class _Active(_local):
-    """What the open traces of a thread have: the arrays that gradients are taken by, and the objects whose state may change."""
+    """The open traces of a thread: the arrays that gradients are taken by, and the objects whose state may change."""
 
     def __init__(self):
         self.inputs, self.objects = [], []
@@ -166,7 +166,7 @@ def _kind(x):
 def value_and_grad(fun, argnums=0, has_aux=False):
     """A function that returns (value, gradients) of a function with a scalar result. argnums: the arguments to
     differentiate, a number or a tuple. With has_aux the function returns (value, other), and so does this one:
-    ((value, other), gradients). Floats in the arguments have gradients; those of integers are zero."""
+    ((value, other), gradients). Floats in the arguments have gradients; gradients by integers are zero."""
 
     @wraps(fun)
     def wrapped(*args, **kwargs):

@@ -38,7 +38,7 @@ typedef struct array_object {
         is_number; /* a Python number as an argument of a transform: weak, and exact with other numbers */
 } array_object;
 
-/* What makes an Array a view. */
+/* The part of an Array that makes it a view. */
 typedef struct array_view {
     array_object *root;            /* strong */
     array_object *previous, *next; /* in the root's list of views with values */
@@ -127,7 +127,7 @@ ig_array *number_array(PyObject *o);
 /* Anything that stands for an array: Array, number (weak), nested sequence, object with a buffer, __dlpack__ or
  * __array__. */
 ig_array *to_array(PyObject *o);
-/* The same; floats in lists have double precision if it is that of the other array, of this dtype. */
+/* The same; floats in lists have double precision if the other array, of this dtype, has it. */
 ig_array *to_array_like(PyObject *o, ig_dtype other);
 /* The same for an operand of an operator, whose other operand is `other`: NULL without an exception if o is of an unknown
  * type. */
@@ -163,7 +163,7 @@ PyObject *element_object(const void *p, ig_dtype dtype);
 
 /* ---- views (view.c, region.c) and numbers (number.c) ---- */
 
-/* What an Array sees of the elements of another one, its root: places in the row-major order of the root. */
+/* The elements of another Array, the root, that an Array sees: places in the row-major order of the root. */
 typedef struct region {
     int ndim;
     bool is_readonly;
@@ -174,7 +174,7 @@ typedef struct region {
 /* The Array that has the elements: o itself unless it is a view. */
 PyObject *array_root(PyObject *o);
 void array_region(PyObject *o, region *r);
-/* What an Array is, without computing a view's value. */
+/* Shape and dtype of an Array, without computing a view's value. */
 ig_ints array_shape(PyObject *o);
 ig_dtype array_dtype(PyObject *o);
 
@@ -186,7 +186,7 @@ bool is_known(PyObject *o);
 PyObject *view_new(PyObject *o, const region *r, ig_array *x);
 /* The row of an op whose results NumPy gives as views; -1 if its results are copies. */
 int view_op_find(const char *op);
-/* Makes r, the region of the first argument, that of a result of the shape `made`: false if NumPy copies. args: by parameter,
+/* Makes r, the region of the first argument, the region of a result of the shape `made`; false if NumPy copies. args: by parameter,
  * NULL if not given. *start: 0 for the first result of a list; moves to the next one. */
 bool view_of_op(int row, const ig_arg *const *args, ig_ints made, int64_t *start, region *r);
 void region_index(region *r, const ig_index *items, int n);

@@ -430,7 +430,7 @@ static bool fits(slicing *s, int ndim, const int64_t *shape)
     return true;
 }
 
-/* A shape whose strides are those of the region; false if there is none. */
+/* A shape that has the strides of the region; false if there is none. */
 static bool fits_own(slicing *s, int64_t size)
 {
     int order[IG_MAX_NDIM];
@@ -505,7 +505,7 @@ static ig_array *unflipped(ig_array *x, const slicing *s, bool in_shape)
     return n ? ig_flip(x, (ig_ints){axes, n}) : x;
 }
 
-/* The rank of each axis of the region among those of the shape, or the inverse. */
+/* The rank of each axis of the region among the axes of the shape, or the inverse. */
 static ig_array *permuted(ig_array *x, const slicing *s, bool to_shape)
 {
     int64_t axes[IG_MAX_NDIM];

@@ -1,4 +1,4 @@
-/* What Python shows of a row of the op table: its docstring with a signature, and the names of its results. */
+/* The parts of a row of the op table that Python shows: its docstring with a signature, and the names of its results. */
 #include "common.h"
 #include <stdio.h>
 #include <string.h>

@@ -68,9 +68,9 @@ bool trace_raise_missing(void)
         "numpy.asarray, max, a mask as an index, nonzero or unique. Use where(condition, x1, x2), "
         "cond, while_loop, maximum and ops of whole arrays%s",
         t->name,
-        jit                            ? "those of every call"
+        jit                            ? "the arguments of every call"
         : strcmp(t->name, "vmap") == 0 ? "all slices"
-                                       : "those of every step",
+                                       : "the values of every step",
         jit ? "; arguments that are no arrays can be constants: static_argnums" : "");
     return true;
 }

@@ -531,7 +531,7 @@ ig_array *array_copied(PyObject *o)
                                                         : ig_retain(array_of(o));
 }
 
-/* Evaluations of copies have the same plan for each row of an array; those of views do not. */
+/* Evaluations of copies have the same plan for each row of an array; evaluations of views do not. */
 ig_array *view_apart(PyObject *o)
 {
     source s;

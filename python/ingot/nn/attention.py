@@ -99,7 +99,7 @@ class MultiheadAttention(Module):
 
 
 def _activation(name):
-    """A function, or that of a name."""
+    """An activation: a function, or the name of one."""
     if not isinstance(name, str):
         return name
     if name not in ("relu", "gelu"):

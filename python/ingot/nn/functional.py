@@ -476,7 +476,7 @@ def _counted(target, weight, ignored, dtype):
 
 
 def _of_indices(losses, target, weight, ignored, reduction):
-    """The reduced losses(target), without those of the class `ignored`, each times the weight of its class."""
+    """The reduced losses(target), without losses of the class `ignored`, each times the weight of its class."""
     at, counts = _counted(target, weight, ignored, _ingot.float32 if weight is None else weight.dtype)
     loss = losses(at)
     loss = loss * counts.astype(loss.dtype)

@@ -27,7 +27,7 @@ def _walk(value, name="", owner=None, depth=-1):
 
 
 class Parameters(dict):
-    """The trained arrays of a module by name. Iteration gives the arrays, as that of PyTorch's parameters() does, keys()
+    """The trained arrays of a module by name. Iteration gives the arrays, as with PyTorch's parameters(), keys()
     and items() the names. Optimizers that are made with it update the module."""
 
     module = None

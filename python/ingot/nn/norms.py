@@ -43,7 +43,7 @@ class GroupNorm(Module):
 
 
 class _Norm(Module):
-    """What batch norm and instance norm share: parameters and running statistics of channels (axis 1)."""
+    """The common part of batch norm and instance norm: parameters and running statistics of channels (axis 1)."""
 
     _state = ("running_mean", "running_var", "num_batches_tracked")
     _ranks = ()  # numbers of axes of the input; any without

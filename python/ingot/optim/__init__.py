@@ -210,7 +210,7 @@ class Optimizer:
         return {"state": {name: dict(state) for name, state in self.state.items()}, "param_groups": groups, "steps": self.steps}
 
     def load_state_dict(self, state_dict):
-        """Replaces the state and the options by those of an optimizer with as many groups."""
+        """Replaces the state and the options by the state and options of an optimizer with as many groups."""
         if "steps" not in state_dict or len(state_dict["param_groups"]) != len(self.param_groups):
             raise ValueError(f"{type(self).__name__}: this is not the state_dict of an Ingot optimizer with {len(self.param_groups)} groups")
         for group, saved in zip(self.param_groups, state_dict["param_groups"]):
@@ -363,7 +363,7 @@ class Adagrad(Optimizer):
 
 
 class Adadelta(Optimizer):
-    """Steps of the size of earlier steps, divided by that of the gradients."""
+    """Steps of the size of earlier steps, divided by the size of the gradients."""
 
     default_lr = 1.0
 

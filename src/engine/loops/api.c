@@ -224,7 +224,7 @@ static ig_status check_switch(const ig_array *index, ig_array *const *in, ig_arr
         TRY(check_like(who, "input", i, in[i], "its array", operands[i], 0));
     for (int b = 1; b < n_branch; b++)
         for (int i = 0; i < n_out; i++) {
-            snprintf(other, sizeof other, "that of branch %d", b);
+            snprintf(other, sizeof other, "the result of branch %d", b);
             TRY(check_like(who, "result of the first branch", i, outputs[i], other,
                            outputs[b * n_out + i], 0));
         }

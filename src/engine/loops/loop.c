@@ -346,7 +346,7 @@ static ig_status find_inputs(builder *b)
     return ok ? IG_OK : error_waiting(IG_ERR_MEMORY);
 }
 
-/* The results of the nth body: those of carries that change, then the others. */
+/* The results of the nth body: first the carries that change, then the others. */
 static int body_outputs(const builder *b, int nth, ig_array **out)
 {
     const loop_spec *s = b->s;

@@ -335,7 +335,7 @@ static ig_status pull_switch(const loop *l, ig_array *node, ig_array *const *g, 
 
 /* ---- while ---- */
 
-/* The node LOOP_BACK. Its inputs are those of the loop, then the gradients of its float carries. Its results are the
+/* The node LOOP_BACK. Its inputs are the inputs of the loop, then the gradients of its float carries. Its results are the
  * gradients of the float carries before the loop, then of the float constants. */
 static ig_status pull_while(loop *l, ig_array *node, ig_array *const *g, ig_array **grads)
 {

@@ -218,7 +218,7 @@ static ig_status admit(const progress *g, const body_plan *b)
 
 /* ---- steps ---- */
 
-/* Copies the carries to memory of the loop: that of the result, if each step overwrites the carry by its next value. */
+/* Copies the carries to memory of the loop: the memory of the result, if each step overwrites the carry by its next value. */
 static ig_status begin_carries(progress *g, const body_plan *b)
 {
     const loop *l = g->l;

@@ -112,7 +112,7 @@ static bool float_result(op_id op, number a, number b, ig_dtype dtype, uint64_t 
     return true;
 }
 
-/* The lowest bits of a 64-bit result are those of a narrower one, which wraps. */
+/* A narrower result, which wraps, has the lowest bits of a 64-bit one. */
 static bool int_result(op_id op, number a, number b, ig_dtype dtype, uint64_t *bits)
 {
     const uint64_t x = (uint64_t)a.i, y = (uint64_t)b.i;

@@ -48,7 +48,7 @@ BUILDER(sinc)
     return composite_result(out, ig_where(near, series, ig_divide(ig_sin(y), y)), dtype);
 }
 
-/* 0 if x1 is 0, unless x2 is NaN: there the logarithm of 1 is taken if that of x2 is not finite. The same for xlog1py. The
+/* 0 if x1 is 0, unless x2 is NaN: there the logarithm of 1 is taken if the logarithm of x2 is not finite. The same for xlog1py. The
  * sum with 0 makes no -0 of 0. */
 BUILDER(xlogy)
 {
