@@ -1,18 +1,6 @@
 /* Factorizations of stacks of matrices (factor_steps.cuh), a block for each matrix, and triangular systems, a thread for each
- * column. T is the type of a part of an element; with Z = 1 elements are complex, in two planes. tasks is the number of
- * blocks; the number of threads of a block is a power of 2, at most THREADS. */
-#ifndef T
-#define T float
-#define Z 0
-#endif
-
-#if Z
-#define PARTS(re, im) re, im
-#define IM(x) x
-#else
-#define PARTS(re, im) re
-#define IM(x) ((T *)0)
-#endif
+ * column. tasks is the number of blocks; the number of threads of a block is a power of 2, at most THREADS. */
+#include "factor_parts.cuh"
 
 enum { THREADS = 256, QR_WIDE = 32 };
 
@@ -38,15 +26,7 @@ enum { THREADS = 256, QR_WIDE = 32 };
 #define SYNC __syncthreads()
 #define FIRST (threadIdx.x == 0)
 #define ROOT(x) root_of(x)
-#define SIZE(x) ((x) < 0 ? -(x) : (x))
-
-#define NOWHERE 0x7fffffff
-
 #define LESS(x, a, b) less_of(x, a, b)
-static __device__ float less_of(float x, float a, float b) { return fmaf(-a, b, x); }
-static __device__ double less_of(double x, double a, double b) { return fma(-a, b, x); }
-static __device__ float root_of(float x) { return sqrtf(x); }
-static __device__ double root_of(double x) { return sqrt(x); }
 
 static __device__ bool lane_starts(T *w, T *w_im, int at)
 {

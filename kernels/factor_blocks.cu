@@ -1,19 +1,9 @@
 /* Factorizations and triangular systems of large matrices, by blocks of WIDE rows and columns (cholesky: BAND). A launch is a round; all
  * blocks of threads depend on earlier rounds only. tasks is the number of matrices, which have as many blocks of threads
  * each. Each element is the result of the operations of factor_steps.cuh in the same order, so neither these numbers nor the
- * grid change a bit. T and Z are those of factor.cu. */
-#ifndef T
-#define T float
-#define Z 0
-#endif
-
-#if Z
-#define PARTS(re, im) re, im
-#define IM(x) x
-#else
-#define PARTS(re, im) re
-#define IM(x) ((T *)0)
-#endif
+ * grid change a bit. */
+#include "factor_divide.cuh"
+#include "factor_parts.cuh"
 
 enum {
     THREADS = 256,
@@ -33,14 +23,6 @@ enum {
     ROOM = 2 * DEEP * PITCH
 };
 
-#define SIZE(x) ((x) < 0 ? -(x) : (x))
-#define NOWHERE 0x7fffffff
-
-static __device__ float less_of(float x, float a, float b) { return fmaf(-a, b, x); }
-static __device__ double less_of(double x, double a, double b) { return fma(-a, b, x); }
-static __device__ float root_of(float x) { return sqrtf(x); }
-static __device__ double root_of(double x) { return sqrt(x); }
-
 /* x - a b */
 #define LESS(xr, xi, ar, ai, br, bi) \
     do { \
@@ -48,26 +30,6 @@ static __device__ double root_of(double x) { return sqrt(x); }
         if (Z) { \
             (xr) = less_of(xr, -(ai), bi); \
             (xi) = less_of(less_of(xi, ar, bi), ai, br); \
-        } \
-    } while (0)
-
-/* x / d: see factor_steps.cuh. */
-#define HALF(x) ((T)0.5 * (x))
-#define DIVISOR(dr, di) \
-    const int swap = Z && SIZE(di) > SIZE(dr); \
-    const T ratio = !Z ? 0 : swap ? (dr) / (di) : (di) / (dr); \
-    const T below = !Z ? (dr) : swap ? HALF(dr) * ratio + HALF(di) : HALF(dr) + HALF(di) * ratio
-#define QUOTIENT(xr, xi, qr, qi) \
-    do { \
-        const T pr = (xr), pi = (xi); \
-        if (!Z) { \
-            (qr) = pr / below; \
-        } else if (swap) { \
-            (qr) = (HALF(pr) * ratio + HALF(pi)) / below; \
-            (qi) = (HALF(pi) * ratio - HALF(pr)) / below; \
-        } else { \
-            (qr) = (HALF(pr) + HALF(pi) * ratio) / below; \
-            (qi) = (HALF(pi) - HALF(pr) * ratio) / below; \
         } \
     } while (0)
 

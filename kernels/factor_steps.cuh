@@ -15,29 +15,10 @@
  *   LESS(x, a, b)    x - a b, rounded once (by the CPU level sse2, which has no fma, twice)
  *   ROOT(x), SIZE(x) square root, absolute value */
 
+#include "factor_divide.cuh"
+
 #ifndef QR_LANES
 #define QR_LANES 16 /* partial sums of a sum over rows */
-
-/* x / d, for complex numbers by Smith's method. Half of both is taken, so that no sum of two parts overflows. */
-#define HALF(x) ((T)0.5 * (x))
-#define DIVISOR(dr, di) \
-    const int swap = Z && SIZE(di) > SIZE(dr); \
-    const T ratio = !Z ? 0 : swap ? (dr) / (di) : (di) / (dr); \
-    const T below = !Z ? (dr) : swap ? HALF(dr) * ratio + HALF(di) : HALF(dr) + HALF(di) * ratio
-#define QUOTIENT(xr, xi, qr, qi) \
-    do { \
-        const T pr = (xr), pi = (xi); \
-        if (!Z) { \
-            (qr) = pr / below; \
-        } else if (swap) { \
-            (qr) = (HALF(pr) * ratio + HALF(pi)) / below; \
-            (qi) = (HALF(pi) * ratio - HALF(pr)) / below; \
-        } else { \
-            (qr) = (HALF(pr) + HALF(pi) * ratio) / below; \
-            (qi) = (HALF(pi) - HALF(pr) * ratio) / below; \
-        } \
-    } while (0)
-
 #endif
 
 /* The lower factor L of a = L L^H, whose lower triangle is read. At a pivot that is not positive it stops, and this
