@@ -59,16 +59,16 @@
 #define c0_total attend_total
 #include "contract_names.cuh"
 #undef c0_total
-static __device__ void c0_total(PARAMS, unsigned char *local, int team, idx row, idx col, float core, float &held0, float &held1) { held0 = core; }
-static __device__ void c1_total(PARAMS, unsigned char *local, int team, idx row, idx col, float core) { out[row * g.n + col] = core; }
+static __device__ void c0_total(PARAMS, unsigned char *local, int local_row, idx row, idx col, float core, float &held0, float &held1) { held0 = core; }
+static __device__ void c1_total(PARAMS, unsigned char *local, int local_row, idx row, idx col, float core) { out[row * g.n + col] = core; }
 static __device__ float join1(float x, float y) { return x > y ? x : y; }
 static __device__ float join2(float x, float y) { return x + y; }
 static __device__ float identity1() { return -1e30f; }
 static __device__ float identity2() { return 0; }
-static __device__ float value1(PARAMS, unsigned char *local, int team, idx row, idx col, float &held0, float &held1) { return held0; }
-static __device__ float value2(PARAMS, unsigned char *local, int team, idx row, idx col, float &held0, float &held1) { return held0; }
-static __device__ void result1(PARAMS, unsigned char *local, int team, idx row, float core) { ((float *)local)[team] = core; }
-static __device__ void result2(PARAMS, unsigned char *local, int team, idx row, float core) { ((float *)local)[team] = core; }
+static __device__ float value1(PARAMS, unsigned char *local, int local_row, idx row, idx col, float &held0, float &held1) { return held0; }
+static __device__ float value2(PARAMS, unsigned char *local, int local_row, idx row, idx col, float &held0, float &held1) { return held0; }
+static __device__ void result1(PARAMS, unsigned char *local, int local_row, idx row, float core) { ((float *)local)[local_row] = core; }
+static __device__ void result2(PARAMS, unsigned char *local, int local_row, idx row, float core) { ((float *)local)[local_row] = core; }
 #else
 #include "contract_names.cuh"
 #endif
@@ -160,12 +160,12 @@ extern "C" __global__ void __launch_bounds__(ATTEND_THREADS, ATTEND_BLOCKS) cont
         }
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            const int at = ti + i, team = at < rows_here ? at : rows_here - 1;
-            const idx row = batch * rows_end + m0_first + team;
+            const int at = ti + i, local_row = at < rows_here ? at : rows_here - 1;
+            const idx row = batch * rows_end + m0_first + local_row;
 #pragma unroll
             for (int j = 0; j < 8; j++) {
                 const idx place = first + column(tj, j), col = place < keys ? place : keys - 1;
-                c0_total(ARGS, local, team, row, col, a[i][j], a[i][j], rest);
+                c0_total(ARGS, local, local_row, row, col, a[i][j], a[i][j], rest);
             }
         }
 #include "contract_attend_most.cuh"
@@ -208,12 +208,12 @@ extern "C" __global__ void __launch_bounds__(ATTEND_THREADS, ATTEND_BLOCKS) cont
         /* Rows and columns past the end are the last ones: nothing uses the values that are computed there. */
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            const int at = ti + i, team = at < rows_here ? at : rows_here - 1;
-            const idx row = batch * rows_end + m0_first + team;
+            const int at = ti + i, local_row = at < rows_here ? at : rows_here - 1;
+            const idx row = batch * rows_end + m0_first + local_row;
 #pragma unroll
             for (int j = 0; j < 8; j++) {
                 const idx place = first + column(tj, j), col = place < keys ? place : keys - 1;
-                c0_total(ARGS, local, team, row, col, a[i][j], a[i][j], rest);
+                c0_total(ARGS, local, local_row, row, col, a[i][j], a[i][j], rest);
             }
         }
 #if TWO_PASSES
@@ -222,11 +222,11 @@ extern "C" __global__ void __launch_bounds__(ATTEND_THREADS, ATTEND_BLOCKS) cont
             /* The eight threads of a row have its largest values. */
 #pragma unroll
             for (int i = 0; i < 4; i++) {
-                const int team = ti + i;
+                const int local_row = ti + i;
                 for (int half = 8; half > 1; half /= 2)
                     most[i] = join1(most[i], __shfl_xor_sync(0xffffffffu, most[i], half));
-                if (leads && team < rows_here)
-                    result1(ARGS, local, team, batch * rows_end + m0_first + team, most[i]);
+                if (leads && local_row < rows_here)
+                    result1(ARGS, local, local_row, batch * rows_end + m0_first + local_row, most[i]);
             }
             __syncthreads();
         }
@@ -250,22 +250,22 @@ extern "C" __global__ void __launch_bounds__(ATTEND_THREADS, ATTEND_BLOCKS) cont
             float scale[4];
 #pragma unroll
             for (int i = 0; i < 4; i++) {
-                const int at = ti + i, team = at < rows_here ? at : rows_here - 1;
-                scale[i] = tile ? ((const float *)local)[BASE_AT + team] : 0;
+                const int at = ti + i, local_row = at < rows_here ? at : rows_here - 1;
+                scale[i] = tile ? ((const float *)local)[BASE_AT + local_row] : 0;
             }
             __syncwarp();
 #pragma unroll
             for (int i = 0; i < 4; i++) {
-                const int team = ti + i;
-                if (leads && team < rows_here)
-                    result1(ARGS, local, team, batch * rows_end + m0_first + team, most[i]);
+                const int local_row = ti + i;
+                if (leads && local_row < rows_here)
+                    result1(ARGS, local, local_row, batch * rows_end + m0_first + local_row, most[i]);
             }
             __syncwarp();
 #pragma unroll
             for (int i = 0; i < 4; i++) {
-                const int at = ti + i, team = at < rows_here ? at : rows_here - 1;
+                const int at = ti + i, local_row = at < rows_here ? at : rows_here - 1;
                 const float x =
-                    value2(ARGS, local, team, batch * rows_end + m0_first + team, first, scale[i], rest);
+                    value2(ARGS, local, local_row, batch * rows_end + m0_first + local_row, first, scale[i], rest);
                 scale[i] = before[i] == identity1() ? 0 : x; /* the sums are zeros */
             }
 #pragma unroll
@@ -282,12 +282,12 @@ extern "C" __global__ void __launch_bounds__(ATTEND_THREADS, ATTEND_BLOCKS) cont
         /* Exponentials. */
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            const int at = ti + i, team = at < rows_here ? at : rows_here - 1;
-            const idx row = batch * rows_end + m0_first + team;
+            const int at = ti + i, local_row = at < rows_here ? at : rows_here - 1;
+            const idx row = batch * rows_end + m0_first + local_row;
 #pragma unroll
             for (int j = 0; j < 8; j++) {
                 const idx place = first + column(tj, j), col = place < keys ? place : keys - 1;
-                a[i][j] = value2(ARGS, local, team, row, col, a[i][j], rest);
+                a[i][j] = value2(ARGS, local, local_row, row, col, a[i][j], rest);
             }
         }
 #if !TWO_PASSES
@@ -423,15 +423,15 @@ extern "C" __global__ void __launch_bounds__(ATTEND_THREADS, ATTEND_BLOCKS) cont
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        const int team = ti + i;
+        const int local_row = ti + i;
 #pragma unroll
         for (int j = 0; j < 8; j++) {
             const idx col = column(tj, j);
-            if (team < rows_here && col < cols)
+            if (local_row < rows_here && col < cols)
 #if c1_SAME
-                c1_total(ARGS, local, team, batch * rows_end + m0_first + team, col, sum[i][j]);
+                c1_total(ARGS, local, local_row, batch * rows_end + m0_first + local_row, col, sum[i][j]);
 #else
-                c1_total(ARGS, local, team, batch * rows_end + m0_first + team, col, o[i][j]);
+                c1_total(ARGS, local, local_row, batch * rows_end + m0_first + local_row, col, o[i][j]);
 #endif
         }
     }

@@ -8,9 +8,9 @@ static __device__ void P(between)(PARAMS, TILE_PARAMS idx batch, idx m0_first, i
 {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     for (int first = 0; first < m0_TILE; first += WARPS) {
-        const int team = first + warp;
-        const bool here = m0_first + team < rows_end;
-        const idx row = batch * rows_end + m0_first + team;
+        const int local_row = first + warp;
+        const bool here = m0_first + local_row < rows_end;
+        const idx row = batch * rows_end + m0_first + local_row;
 #if P(REDUCES)
         const int count = (int)((P(INNER) + (FOLD_CHUNK - 1)) / FOLD_CHUNK);
         for (int c = 0; c < count; c++) {

@@ -58,9 +58,9 @@
     for (int i = 0; i < TILE_SUMS; i++)
         sum[i] = from ? (C(LANE))(sum[i] + a[i]) : a[i];
     }
-    for (int team = 0; team < C(SERIAL_ROWS) && M(first) + team < M(end); team++)
+    for (int local_row = 0; local_row < C(SERIAL_ROWS) && M(first) + local_row < M(end); local_row++)
         for (int j = 0; j < C(SERIAL_COLS) && N(first) + j < N(end); j++)
-            C(total)(ARGS, C(EXTRA_ARGS) batch * M(end) + M(first) + team, N(first) + j, sum[team * C(SERIAL_COLS) + j]);
+            C(total)(ARGS, C(EXTRA_ARGS) batch * M(end) + M(first) + local_row, N(first) + j, sum[local_row * C(SERIAL_COLS) + j]);
 #undef M_AT
 #undef TILE_SUMS
 #undef PART_ROWS

@@ -193,8 +193,8 @@
             nvcuda::wmma::store_matrix_sync(patch, a[i * ACROSS_ + j], 16, nvcuda::wmma::mem_row_major);
             __syncwarp();
             for (int e = lane * C(STORE); e < 16 * 16; e += 32 * C(STORE)) {
-                const int team = warp_m + 16 * i + e / 16;
-                const idx row = M(first) + team;
+                const int local_row = warp_m + 16 * i + e / 16;
+                const idx row = M(first) + local_row;
                 const idx col = N(first) + warp_n + 16 * j + e % 16;
 #define VALUE(k) patch[e + k]
 #else
@@ -203,8 +203,8 @@
 #pragma unroll
         for (int j = 0; j < C(COLS); j += C(STORE)) {
             {
-                const int team = ti + (i / GROUP * (LANES_M * GROUP) + i % GROUP);
-                const idx row = M(first) + team;
+                const int local_row = ti + (i / GROUP * (LANES_M * GROUP) + i % GROUP);
+                const idx row = M(first) + local_row;
                 const idx col = N(first) + tj + (j / GROUP * (LANES_N * GROUP) + j % GROUP);
 #if C(SAME)
 #define VALUE(k) (k_end ? SUM(i, j + k) : 0)
@@ -212,7 +212,7 @@
 #define VALUE(k) SUM(i, j + k)
 #endif
 #endif
-                (void)team;
+                (void)local_row;
                 if (row < M(end) && col < N(end))
 #if C(STORE) == 4
                     C(total)(ARGS, C(EXTRA_ARGS) batch * M(end) + row, col, VALUE(0), VALUE(1), VALUE(2), VALUE(3));

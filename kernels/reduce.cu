@@ -30,7 +30,7 @@ struct sizes {
 #define EACH_ROWS g.range
 #define WIDTH 32
 #define NOTHING 0
-#define ROWS_TEAMS 8
+#define ROWS_WARPS 8
 #define FOLD_CHUNK 1024
 #define ROW_PARAMS
 #define ROW_ARGS

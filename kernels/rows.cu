@@ -1,7 +1,7 @@
 /* Template: a chain of reductions and maps along ROWS rows, or one reduction: each row goes through all programs, one after another.
  *
- * A team of threads takes a row: with BY_WARPS a warp, TEAMS of them in a block, else a block of ROWS_TEAMS warps; with SERIAL one
- * thread. A reduction follows the order of the CPU: a row is cut into chunks of FOLD_CHUNK values, value i of a chunk goes to lane
+ * With BY_WARPS, a block has WARPS warps, and each takes a row. Else a block of ROWS_WARPS warps takes a row; with SERIAL, one
+ * thread. `local_row` is the row's place in the memory of the block. A reduction follows the order of the CPU: a row is cut into chunks of FOLD_CHUNK values, value i of a chunk goes to lane
  * i % 32, lanes are joined by halving, and chunks pairwise. So each warp folds chunks, and the chunks of a row are joined in
  * shared memory.
  *
@@ -19,8 +19,8 @@ struct sizes {
 #define PARAMS const float *in, float *out, sizes g
 #define ARGS in, out, g
 #define ROWS g.rows
-#define TEAMS 8
-#define ROWS_TEAMS 8
+#define WARPS 8
+#define ROWS_WARPS 8
 #define FOLD_CHUNK 1024
 #define CHUNKS_MOST 64
 #define LOCALS 0
@@ -93,24 +93,24 @@ extern "C" __global__ void BOUNDS rows(PARAMS)
 #endif
     SHARED
 #if SERIAL
-    const int team = 0;
+    const int local_row = 0;
     const idx row = blockIdx.x;
     PROGRAMS
 #elif BY_WARPS
-    const int lane = threadIdx.x & 31, team = threadIdx.x >> 5;
-    for (idx first = (idx)blockIdx.x * TEAMS; first < ROWS; first += (idx)gridDim.x * TEAMS) {
-        const idx row = first + team;
+    const int lane = threadIdx.x & 31, local_row = threadIdx.x >> 5;
+    for (idx first = (idx)blockIdx.x * WARPS; first < ROWS; first += (idx)gridDim.x * WARPS) {
+        const idx row = first + local_row;
         const bool here = row < ROWS;
         HELD_VALUES
         PROGRAMS
         SYNC;
     }
 #else
-    const int team = 0;
+    const int local_row = 0;
     for (idx row = blockIdx.x; row < ROWS; row += gridDim.x) {
         PROGRAMS
         SYNC;
     }
 #endif
-    (void)team;
+    (void)local_row;
 }

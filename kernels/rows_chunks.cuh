@@ -4,7 +4,7 @@
 static __device__ void P(chunks)(PARAMS, ROW_PARAMS idx row, idx first, int count P(FOLD_PARAMS))
 {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    for (int c0 = 0; c0 < count; c0 += ROWS_TEAMS) {
+    for (int c0 = 0; c0 < count; c0 += ROWS_WARPS) {
         const int c = c0 + warp;
         P(TYPE) a = P(identity)();
         if (c < count) {

@@ -63,7 +63,7 @@ static __device__ void P(step)(PARAMS, ROW_PARAMS idx row P(FOLD_PARAMS))
     if (threadIdx.x == 0)
         P(result)(ARGS, ROW_ARGS row, chunk[0]);
 #else
-    for (idx col = threadIdx.x; col < P(INNER); col += 32 * ROWS_TEAMS)
+    for (idx col = threadIdx.x; col < P(INNER); col += 32 * ROWS_WARPS)
         POINT;
 #endif
 }

@@ -9,8 +9,8 @@
  *   RANGE_CARRIES   carry
  *   SCAN            the running folds. With CARRIED, rows have several chunks, and the launches above come before
  *
- * A block takes TEAMS chunks; TEAM threads share one, and each of them has a block of BLOCK neighbours. Elements go through
- * shared memory, so that memory is read and written side by side. With SERIAL, a block is one thread, which takes a chunk.
+ * A block takes BLOCK_CHUNKS chunks; CHUNK_THREADS threads share one, and each of them has a block of BLOCK neighbours.
+ * Elements go through shared memory, so that memory is read and written side by side. With SERIAL, a block is one thread, which takes a chunk.
  *
  * A row that is longer than a launch can reach is taken in parts: INNER and CHUNKS are those of the part, and RANGES those of
  * the whole row. A part that is not the first has LATER, and its TOTAL and CARRY begin at its first chunk.
@@ -46,8 +46,8 @@ static __device__ LANE load(PARAMS, idx row, idx col) { return in[row * g.inner 
 static __device__ idx target(sizes g, idx row, idx col) { return row * g.inner + col; }
 #endif
 
-#define TEAM (CHUNK / BLOCK)
-#define TEAMS (THREADS / TEAM)
+#define CHUNK_THREADS (CHUNK / BLOCK)
+#define BLOCK_CHUNKS (THREADS / CHUNK_THREADS)
 #define RUNS (RANGE_THREADS / RANGE)
 
 #if defined CHUNK_TOTALS || defined SCAN
@@ -149,11 +149,11 @@ extern "C" __global__ void scan(PARAMS)
     __shared__ LANE s[THREADS * (BLOCK + 1)];
     __shared__ LANE total[THREADS];
     const int t = threadIdx.x;
-    const idx first = (idx)blockIdx.x * TEAMS, jobs = ROWS * CHUNKS;
+    const idx first = (idx)blockIdx.x * BLOCK_CHUNKS, jobs = ROWS * CHUNKS;
     LANE v[BLOCK];
     /* The thread's block of elements, through shared memory: v[] becomes its running fold, total[] has the folds of all. */
 #pragma unroll
-    for (int c = 0; c < TEAMS; c++) {
+    for (int c = 0; c < BLOCK_CHUNKS; c++) {
         const idx job = first + c, row = job / CHUNKS, begin = job % CHUNKS * CHUNK;
 #pragma unroll
         for (int u = 0; u < CHUNK / THREADS; u++) {
@@ -175,20 +175,20 @@ extern "C" __global__ void scan(PARAMS)
     __syncthreads();
     /* Two arrays, so that the loads need not wait for the stores. */
 #ifdef CHUNK_TOTALS
-    if (t < TEAMS && first + t < jobs) {
+    if (t < BLOCK_CHUNKS && first + t < jobs) {
         LANE run = identity0();
-        const LANE *from = total + t * TEAM;
+        const LANE *from = total + t * CHUNK_THREADS;
 #pragma unroll 16
-        for (int k = 0; k < TEAM; k++)
+        for (int k = 0; k < CHUNK_THREADS; k++)
             run = join0(run, from[k]);
         TOTAL[first + t] = run;
     }
 #else
-    if (t < TEAMS) {
+    if (t < BLOCK_CHUNKS) {
         LANE run = identity0();
-        const int at = t * TEAM;
+        const int at = t * CHUNK_THREADS;
 #pragma unroll 16
-        for (int k = 0; k < TEAM; k++) {
+        for (int k = 0; k < CHUNK_THREADS; k++) {
             const LANE now = total[at + k];
             blocks[at + k] = run;
             run = join0(run, now);
@@ -197,7 +197,7 @@ extern "C" __global__ void scan(PARAMS)
     __syncthreads();
     LANE before = identity0();
 #if CARRIED
-    const idx own = first + t / TEAM, chunk = own % CHUNKS;
+    const idx own = first + t / CHUNK_THREADS, chunk = own % CHUNKS;
 #if LATER
     if (own < jobs)
 #else
@@ -210,7 +210,7 @@ extern "C" __global__ void scan(PARAMS)
         s[t * (BLOCK + 1) + k] = join0(before, join0(blocks[t], v[k]));
     __syncthreads();
 #pragma unroll
-    for (int c = 0; c < TEAMS; c++) {
+    for (int c = 0; c < BLOCK_CHUNKS; c++) {
         const idx job = first + c, row = job / CHUNKS, begin = job % CHUNKS * CHUNK;
 #pragma unroll
         for (int u = 0; u < CHUNK / THREADS; u++) {

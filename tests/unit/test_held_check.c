@@ -35,7 +35,7 @@ static ig_array *kept_softmax(void)
 static void start(plan *p, ig_array *(*build)(void))
 {
     const schedule_rules rules = {
-        .contract_ends = true, .chain_bytes = 1 << 15, .team_points = 1024, .team_rows = 8};
+        .contract_ends = true, .chain_bytes = 1 << 15, .warp_points = 1024, .warp_rows = 8};
     *p = (plan){0};
     kept = NULL;
     ig_scope_begin();

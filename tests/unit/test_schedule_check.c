@@ -21,7 +21,7 @@ typedef struct plan {
 
 static const schedule_rules cpu = {0};
 static const schedule_rules device = {
-    .contract_ends = true, .chain_bytes = 1 << 15, .team_points = 1024, .team_rows = 8};
+    .contract_ends = true, .chain_bytes = 1 << 15, .warp_points = 1024, .warp_rows = 8};
 
 static ig_array *input(int64_t rows, int64_t columns)
 {

@@ -71,7 +71,7 @@ ig_status emit_contract_attend(const program *p, int n, const emit_target *t, em
 bool contraction_uses_matrices(const program *p, const emit_target *t);
 
 /* Parameters and arguments of the epilogue that a chain adds. */
-#define CONTRACT_LOCAL_PARAMS(c) ((c)->locals ? "unsigned char *local, int team, " : "")
+#define CONTRACT_LOCAL_PARAMS(c) ((c)->locals ? "unsigned char *local, int local_row, " : "")
 #define CONTRACT_LOCAL_ARGS(c) ((c)->locals ? ROWS_LOCAL_ARGS : "")
 
 /* The dtype of the sums' lanes, which is the epilogue's input. */

@@ -110,11 +110,11 @@ static void fill_between(emit_writer *w, const program *p, int n, const char *ar
 /* On a CPU: row by row. */
 static void fill_between_serial(emit_writer *w, int n, const char *args)
 {
-    text_add(&w->body,
-             "#define SHARED\n#define BETWEEN "
-             "for (int team = 0; team < m0_TILE && m0_first + team < rows_end; team++) { ");
+    text_add(&w->body, "#define SHARED\n#define BETWEEN "
+                       "for (int local_row = 0; local_row < m0_TILE && m0_first + local_row < "
+                       "rows_end; local_row++) { ");
     for (int k = 1; k < n - 1; k++)
-        text_add(&w->body, "step%d(ARGS, %sbatch * rows_end + m0_first + team); ", k, args);
+        text_add(&w->body, "step%d(ARGS, %sbatch * rows_end + m0_first + local_row); ", k, args);
     text_add(&w->body, "}\n");
 }
 

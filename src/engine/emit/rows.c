@@ -16,7 +16,7 @@ typedef struct rows_kernel {
     const program *p;
     int n;
     int64_t rows;
-    int teams; /* of a block: warps, each with its own row; 0: a block has one row */
+    int warps; /* of a block, each with its own row; 0: a block has one row */
     const emit_locals *locals;
     const held_values *held; /* NULL: nothing */
 } rows_kernel;
@@ -52,12 +52,12 @@ static void fill_programs(emit_writer *w, const rows_kernel *r)
     text_add(&w->body, "#define PROGRAMS ");
     for (int k = 0; k < r->n; k++) {
         text_add(&w->body, k && !w->target->cpu ? "SYNC; " : "");
-        text_add(&w->body, r->teams ? "step%d(ARGS, %srow, lane, here" : "step%d(ARGS, %srow", k,
+        text_add(&w->body, r->warps ? "step%d(ARGS, %srow, lane, here" : "step%d(ARGS, %srow", k,
                  args);
         for (int i = 0; holds(r, k) && i < r->held->n; i++)
             text_add(&w->body, ", held%d", i);
         if (!w->target->cpu)
-            rows_pass_shared(w, &r->p[k], k, !r->teams);
+            rows_pass_shared(w, &r->p[k], k, !r->warps);
         text_add(&w->body, "); ");
     }
     text_add(&w->body, "\n");
@@ -65,38 +65,38 @@ static void fill_programs(emit_writer *w, const rows_kernel *r)
 
 static void write_kernel(emit_writer *w, const rows_kernel *r)
 {
-    const bool cpu = w->target->cpu, warps = r->teams > 0;
+    const bool cpu = w->target->cpu, by_warps = r->warps > 0;
     const int held_most = r->held ? held_registers(r->held, r->p, r->n) : HELD_FEW + 1;
     rows_fill_common(w, r->locals);
     hole_int(w, "SERIAL", cpu);
-    hole_int(w, "BY_WARPS", warps);
+    hole_int(w, "BY_WARPS", by_warps);
     hole_int(w, "CHUNKS_MOST", ROWS_CHAIN_CHUNKS);
     for (int k = 0; k < r->n; k++) {
         rows_functions(w, &r->p[k], k, r->rows, r->locals, holds(r, k) ? r->held : NULL,
-                       cpu     ? ROWS_NO_SHARED
-                       : warps ? ROWS_LANES_SHARED
-                               : ROWS_CHUNK_SHARED);
+                       cpu        ? ROWS_NO_SHARED
+                       : by_warps ? ROWS_LANES_SHARED
+                                  : ROWS_CHUNK_SHARED);
         fill_held(w, r, k);
-        if (!cpu && !warps && r->p[k].kind == PROGRAM_REDUCE)
+        if (!cpu && !by_warps && r->p[k].kind == PROGRAM_REDUCE)
             text_add(&w->body, "#include \"rows_chunks.cuh\"\n");
         text_add(&w->body, "#include \"rows_program.cuh\"\n");
     }
     text_add(&w->body, "#define SHARED ");
     for (int k = 0; k < r->n && !cpu; k++)
-        rows_declare_shared(w, &r->p[k], k, warps ? 0 : ROWS_CHUNKS);
+        rows_declare_shared(w, &r->p[k], k, by_warps ? 0 : ROWS_CHUNKS);
     text_add(&w->body, "\n#define HELD_VALUES ");
     if (r->held)
         held_declare(w, r->held);
     text_add(&w->body, "\n#define BOUNDS ");
     if (held_most <= HELD_FEW)
-        text_add(&w->body, "__launch_bounds__(%d, %d)", r->teams * FOLD_WIDTH,
+        text_add(&w->body, "__launch_bounds__(%d, %d)", r->warps * FOLD_WIDTH,
                  held_most <= HELD_FEWER ? 4 : 3);
     text_add(&w->body, "\n");
     fill_programs(w, r);
     hole_text(w, "SYNC", "%s",
-              warps && w->target->subgroup == FOLD_WIDTH ? "__syncwarp()" : "__syncthreads()");
+              by_warps && w->target->subgroup == FOLD_WIDTH ? "__syncwarp()" : "__syncthreads()");
     hole_int(w, "LOCALS", r->locals->n > 0);
-    hole_int(w, "TEAMS", r->teams);
+    hole_int(w, "WARPS", r->warps);
     hole_size(w, "ROWS", r->rows);
     writer_template(w, "rows.cu", NULL);
 }
@@ -113,7 +113,7 @@ static int64_t longest_row(const program *p, int n, int64_t rows)
 
 /* Lays out the slots that the chain keeps by rows; returns the bytes of dynamic shared memory, or 0 if nothing
  * was laid out. */
-static ig_status find_locals(const program *p, int n, const emit_target *t, int teams,
+static ig_status find_locals(const program *p, int n, const emit_target *t, int warps,
                              const held_values *held, emit_locals *locals, size_t *bytes)
 {
     *locals = (emit_locals){0};
@@ -127,7 +127,7 @@ static ig_status find_locals(const program *p, int n, const emit_target *t, int 
         const row_slot *l = &p->local[i];
         if (held && held_has(held, l->slot))
             continue;
-        const size_t size = (size_t)l->row_bytes * (size_t)teams;
+        const size_t size = (size_t)l->row_bytes * (size_t)warps;
         locals->at[locals->n++] =
             (emit_local){.slot = l->slot, .own = l->row_bytes, .offset = (int64_t)*bytes};
         *bytes += (size + 15) & ~(size_t)15;
@@ -144,7 +144,7 @@ ig_status emit_rows(const program *p, int n, const emit_target *t, emitted *out)
 {
     const int64_t rows = n > 1 ? p->rows : p->outer, most = longest_row(p, n, rows);
     const bool is_short = most <= FOLD_CHUNK && !t->cpu;
-    int teams = is_short ? ROWS_TEAMS : 1;
+    int warps = is_short ? ROWS_WARPS : 1;
     held_values values;
     const held_values *held = NULL;
     emit_locals locals;
@@ -158,16 +158,16 @@ ig_status emit_rows(const program *p, int n, const emit_target *t, emitted *out)
         w.restricts = held != NULL;
     }
     /* Few rows are spread over all processors. */
-    while (held && teams > 1 && rows < (int64_t)teams * t->processors)
-        teams /= 2;
-    ig_status status = find_locals(p, n, t, teams, held, &locals, &shared);
+    while (held && warps > 1 && rows < (int64_t)warps * t->processors)
+        warps /= 2;
+    ig_status status = find_locals(p, n, t, warps, held, &locals, &shared);
     if (status == IG_OK && held && program_checks())
         status = held_check(held, p, n, rows);
     if (status == IG_OK) {
         rows_set_lengths(p, n, &locals);
-        write_kernel(&w, &(rows_kernel){p, n, rows, is_short ? teams : 0, &locals, held});
-        const uint32_t grid[3] = {rows_grid(ceil_div(rows, teams), t), 1, 1};
-        const uint32_t threads = is_short ? (uint32_t)(teams * FOLD_WIDTH) : ROWS_THREADS;
+        write_kernel(&w, &(rows_kernel){p, n, rows, is_short ? warps : 0, &locals, held});
+        const uint32_t grid[3] = {rows_grid(ceil_div(rows, warps), t), 1, 1};
+        const uint32_t threads = is_short ? (uint32_t)(warps * FOLD_WIDTH) : ROWS_THREADS;
         const uint32_t block[3] = {t->cpu ? 1 : threads, 1, 1};
         status = writer_finish(&w, "rows", grid, block, shared);
     }

@@ -12,12 +12,12 @@
 enum { FOLD_CHUNK = 1024, FOLD_WIDTH = 32 };
 
 /* Threads of a block, warps of it, and the most chunks that it folds. */
-enum { ROWS_THREADS = 256, ROWS_TEAMS = ROWS_THREADS / FOLD_WIDTH, ROWS_CHUNKS = 64 };
+enum { ROWS_THREADS = 256, ROWS_WARPS = ROWS_THREADS / FOLD_WIDTH, ROWS_CHUNKS = 64 };
 
 /* Parameters and arguments of functions that use local memory. */
 #define ROWS_LOCAL_PARAMS(locals) \
-    ((locals) && (locals)->n ? "unsigned char *local, int team, " : "")
-#define ROWS_LOCAL_ARGS "local, team, "
+    ((locals) && (locals)->n ? "unsigned char *local, int local_row, " : "")
+#define ROWS_LOCAL_ARGS "local, local_row, "
 #define ROWS_ARGS(locals) ((locals) && (locals)->n ? ROWS_LOCAL_ARGS : "")
 
 /* Offsets count elements of the slot's dtype. */

@@ -22,13 +22,13 @@ static const emit_local *local_of(const emit_space *s, int k)
     return NULL;
 }
 
-/* The place of the point's element in the row of the team. */
+/* The place of the point's element in the row of the warp. */
 static void local_place(emit_writer *w, const emit_space *s, int k, const emit_local *l)
 {
     const operand *o = &s->t->operand[s->t->inst[k].operand];
     const int64_t bytes = (int64_t)ig_dtype_bytes(o->dtype);
     const int first = s->axis < 0 ? 0 : s->axis;
-    text_add(&w->body, "((%s *)local)[g.n%d + team * g.n%d", emit_storage_type(o->dtype),
+    text_add(&w->body, "((%s *)local)[g.n%d + local_row * g.n%d", emit_storage_type(o->dtype),
              writer_number(w, l->offset / bytes), writer_number(w, l->own));
     if (l->own > 1 &&
         (s->axis < 0 || (view_is_contiguous(&o->v) && l->own * s->rows == s->t->size)))
@@ -190,7 +190,7 @@ void rows_fill_common(emit_writer *w, const emit_locals *locals)
 {
     hole_int(w, "SHUFFLES", w->target->subgroup == FOLD_WIDTH);
     hole_int(w, "FOLD_CHUNK", FOLD_CHUNK);
-    hole_int(w, "ROWS_TEAMS", ROWS_TEAMS);
+    hole_int(w, "ROWS_WARPS", ROWS_WARPS);
     hole_text(w, "ROW_PARAMS", "%s", ROWS_LOCAL_PARAMS(locals));
     hole_text(w, "ROW_ARGS", "%s", ROWS_ARGS(locals));
 }

@@ -274,7 +274,7 @@ ig_status emit_reduce(const program *p, const emit_target *t, emitted *out)
         return emit_across(p, t, out);
     int64_t range = ROWS_CHUNKS;
     const int64_t wanted = t->block_limit ? (int64_t)t->block_limit : 1024;
-    while (range > ROWS_TEAMS && p->outer * ceil_div(chunks, range) < wanted)
+    while (range > ROWS_WARPS && p->outer * ceil_div(chunks, range) < wanted)
         range /= 2;
     if (chunks > range)
         return emit_ranges(p, t, range, out);

@@ -19,7 +19,7 @@ enum {
     SCAN_BLOCK = 16,
     SCAN_CHUNK = 1024,
     SCAN_RANGE = 64, /* chunks */
-    TEAM = SCAN_CHUNK / SCAN_BLOCK,
+    CHUNK_THREADS = SCAN_CHUNK / SCAN_BLOCK,
     RUNS = THREADS / SCAN_RANGE /* ranges that a block of range_totals takes */
 };
 
@@ -106,7 +106,7 @@ static ig_status emit_kernel(const scan_part *s, scan_kernel kernel, const emit_
         return writer_launch(&w, entries[kernel], ceil_div(p->outer * ranges, t->cpu ? 1 : RUNS),
                              t->cpu ? 1 : THREADS);
     return writer_launch(&w, entries[kernel],
-                         ceil_div(p->outer * chunks, t->cpu ? 1 : threads / TEAM),
+                         ceil_div(p->outer * chunks, t->cpu ? 1 : threads / CHUNK_THREADS),
                          t->cpu ? 1 : threads);
 }
 

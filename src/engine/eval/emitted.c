@@ -409,8 +409,8 @@ static schedule_rules rules(const backend *dev)
                             .half_epilogues = dev->native && dev->native->half_epilogues,
                             .chain_bytes =
                                 shared > 2 * FOLD_BYTES ? shared - FOLD_BYTES : FOLD_BYTES,
-                            .team_points = 1024,
-                            .team_rows = 8};
+                            .warp_points = 1024,
+                            .warp_rows = 8};
 }
 
 const executor executor_emitted = {.rules = rules,

@@ -207,7 +207,7 @@ static ig_status keep_by_rows(schedule *s, int i, int n, int64_t outer, const sc
     enum { ALIGN = 16 };
     program *p = &s->program[i];
     const bool contracts = p->kind == PROGRAM_CONTRACT;
-    const bool team = rules->chain_bytes && longest_row(s, i, n, outer) <= rules->team_points;
+    const bool by_warps = rules->chain_bytes && longest_row(s, i, n, outer) <= rules->warp_points;
     int64_t left = rules->chain_bytes;
     p->local = memory_get((size_t)s->n_slot * sizeof *p->local);
     if (!p->local)
@@ -216,7 +216,7 @@ static ig_status keep_by_rows(schedule *s, int i, int n, int64_t outer, const sc
         slot *t = &s->slot[k];
         if (t->kind != SLOT_TEMP || t->first < i || t->last >= i + n)
             continue;
-        const int64_t bytes = t->bytes / outer * (team ? rules->team_rows : 1);
+        const int64_t bytes = t->bytes / outer * (by_warps ? rules->warp_rows : 1);
         const int64_t taken = (bytes + ALIGN - 1) / ALIGN * ALIGN;
         if (rules->chain_bytes && ((taken > left && !contracts) || t->bytes % outer))
             continue;

@@ -110,11 +110,11 @@ typedef struct schedule_rules {
     int64_t contract_width;
     int64_t plain_product; /* see backend_native */
     bool half_epilogues;   /* see backend_native */
-    /* Memory for the temporaries that only one chain uses. Rows of at most team_points points are computed team_rows at
+    /* Memory for the temporaries that only one chain uses. Rows of at most warp_points points are computed warp_rows at
      * a time, longer rows one at a time. Chains of contractions have no such limit. 0: in a chain that begins with a
      * contraction all such temporaries become SLOT_ROWS, whatever their size; in other chains none do. */
     int64_t chain_bytes;
-    int64_t team_points, team_rows;
+    int64_t warp_points, warp_rows;
 } schedule_rules;
 
 /* Builds the programs and buffers for g, after graph_key; NULL on failure. */
