@@ -50,6 +50,7 @@ static int add_devices(void **state)
         devices[i].lanes = &runner;
         devices[i].limits.subgroup = i == 0 ? 32 : 0;
         devices[i].limits.cpu = i == 2;
+        devices[i].limits.processors = i == 0 ? 132 : 1;
         if (backend_register(&devices[i]) != IG_OK)
             return 1;
     }
@@ -139,6 +140,27 @@ static ig_array *search(void)
     ig_array *x = ig_sort(noise(1, IG_SHAPE(300)), 0, false, true);
     return ig_searchsorted(x, noise(2, IG_SHAPE(70)), "left", NULL);
 }
+/* Reductions that store their values over those that they read: their pointers may not be marked __restrict__. */
+static ig_array *reductions_in_place(void)
+{
+    ig_array *x = ig_exp(noise(1, IG_SHAPE(300, 8))), *y = ig_exp(noise(2, IG_SHAPE(300, 8)));
+    ig_array *before = ig_cumulative_sum(x, IG_AXES(1), IG_DTYPE_NONE, false);
+    ig_array *values = ig_multiply(x, y), *sum = ig_sum(values, IG_AXES(1), IG_DTYPE_NONE, true);
+    ig_array *sorted = ig_sort(values, 1, false, true);
+    return ig_add(ig_add(ig_divide(values, sum), sorted), ig_sort(before, 1, false, true));
+}
+static ig_array *norm_of_halves(void)
+{
+    ig_array *x = ig_astype(noise(1, IG_SHAPE(2, 3, 4)), IG_F16);
+    return ig_batch_norm(x, NULL, NULL, NULL, NULL, 1e-5);
+}
+static ig_array *polynomial_grad(void)
+{
+    ig_array *x = ig_linspace(0.1, 1, 20, IG_F32, true), *grad;
+    const ig_status status =
+        ig_grad(ig_sum(ig_poly(x), IG_NONE, IG_DTYPE_NONE, false), &x, 1, &grad);
+    return status == IG_OK ? grad : NULL;
+}
 
 static const struct kind {
     const char *name;
@@ -165,6 +187,9 @@ static const struct kind {
     {"scatter", put},
     {"scatter_add", put_sums},
     {"search", search},
+    {"reductions in place", reductions_in_place},
+    {"batch norm of halves", norm_of_halves},
+    {"gradient of a polynomial", polynomial_grad},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -261,6 +286,7 @@ static void chains_may_keep_all_values(void **unused)
 
 int main(void)
 {
+    setenv("IG_CHECK_SCHEDULE", "1", 1); /* also checks which pointers kernels mark __restrict__ */
     const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_have_no_mistakes),
                                        cmocka_unit_test(strict_attention_takes_one_pass),
                                        cmocka_unit_test(chains_may_keep_all_values)};

@@ -21,7 +21,7 @@ typedef struct box {
 
 static bool box_is_large(const box *b, const operand *o)
 {
-    return o->slot >= 0 && b->t->slot_len[o->slot] > (int64_t)b->t->buffer_bytes;
+    return o->slot >= 0 && emit_slot_bytes(b->t, o->slot) > (int64_t)b->t->buffer_bytes;
 }
 
 /* The elements that a launch can reach. */

@@ -103,7 +103,7 @@ ig_status emit_contract(const program *p, const emit_target *t, emitted *out)
     hole_size(&w, "TILES_N", across);
     hole_size(&w, "TILES_M", down);
     writer_template(&w, "contract.cu", NULL);
-    w.ahead = p->extent[0] * down * across <= t->processors;
+    w.ahead = p->extent[0] * down * across <= t->processors ? INT64_MAX : 0;
     const uint32_t grid[3] = {(uint32_t)(p->extent[0] * down * across), 1, 1};
     const uint32_t block[3] = {(uint32_t)c.shape.threads, 1, 1};
     const int64_t parked = t->same ? (int64_t)rows * cols * 4 : 0;

@@ -13,6 +13,12 @@
 
 #include "engine/program/program.h"
 
+/* Where the bytes of a slot are: slots of one space may share bytes. */
+typedef struct emit_memory {
+    int space;
+    int64_t begin, end;
+} emit_memory;
+
 /* The device that kernels are emitted for. */
 typedef struct emit_target {
     int subgroup;          /* threads in lock step that can shuffle; 0: no shuffles */
@@ -27,17 +33,18 @@ typedef struct emit_target {
     bool matrices; /* a subgroup multiplies f32 matrices: used for contractions unless same */
     bool halves;   /* the tape's result is rounded to a half, so functions may be less accurate */
     const bool *by_value; /* of each slot: a one-element input that the launch passes as a value */
-    const bool *constant; /* of each slot: an input that nothing overwrites during the launch; or
-                           * NULL */
-    const int64_t *slot_len; /* of each slot: bytes */
-    const int
-        *home; /* of each slot: the slot whose memory it may share, or itself; NULL: unknown */
+    const emit_memory *memory; /* of each slot */
     const int
         *record; /* of each program of the chain: its record of faults; NULL: all use the first */
     /* If reach_bytes is not 0, a slot may be larger than a buffer (buffer_bytes). Then a kernel reaches only
      * reach_bytes of it from where its argument points. */
     uint64_t buffer_bytes, reach_bytes;
 } emit_target;
+
+static inline int64_t emit_slot_bytes(const emit_target *t, int of)
+{
+    return t->memory[of].end - t->memory[of].begin;
+}
 
 typedef enum emit_param_kind {
     EMIT_SLOT,    /* the buffer of a slot, at an offset */
@@ -49,6 +56,8 @@ typedef struct emit_param {
     emit_param_kind kind;
     int slot;
     uint64_t offset; /* bytes */
+    bool written;
+    bool alone; /* marked __restrict__: the launch writes nothing into the slot's memory */
 } emit_param;
 
 /* A one-element input: bytes of slot's buffer at `offset` go to `at` of the sizes. */

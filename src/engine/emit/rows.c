@@ -11,6 +11,8 @@
 /* Held registers: up to this many, a thread needs at most 80 registers in all, or 64. So three or four blocks run at a
  * time. */
 enum { HELD_FEW = 40, HELD_FEWER = 24 };
+/* Inputs of a chain with held values that are loaded before stores, such as the scale and the offset of a norm. */
+enum { SMALL_BYTES = 1 << 16 };
 
 typedef struct rows_kernel {
     const program *p;
@@ -155,7 +157,7 @@ ig_status emit_rows(const program *p, int n, const emit_target *t, emitted *out)
     if (is_short && n > 1) {
         held_find(&values, p, n, rows);
         held = values.n ? &values : NULL;
-        w.restricts = held != NULL;
+        w.ahead = held ? SMALL_BYTES : 0;
     }
     /* Few rows are spread over all processors. */
     while (held && warps > 1 && rows < (int64_t)warps * t->processors)

@@ -157,12 +157,13 @@ static ig_status emit_across(const program *p, const emit_target *t, emitted *ou
     const uint32_t block[3] = {ROWS_THREADS, 1, 1};
     emit_writer w;
     TRY(start(&w, p, t, true, chunks == 1, out));
-    w.ahead = stores_values(p) && (int64_t)grid[0] * grid[1] <= t->processors;
+    const bool ahead = stores_values(p) && (int64_t)grid[0] * grid[1] <= t->processors;
+    w.ahead = ahead ? INT64_MAX : 0;
     if (chunks > 1)
         fill_partial(&w, p, 0);
     hole_int(&w, "THREADS", ROWS_THREADS);
     hole_int(&w, "WIDTH", width_of(p));
-    hole_int(&w, "LOOPS", p->inner > FOLD_WIDTH || w.ahead);
+    hole_int(&w, "LOOPS", p->inner > FOLD_WIDTH || ahead);
     writer_template(&w, "reduce.cu", "ACROSS");
     TRY(writer_finish(&w, "across", grid, block, 0));
     return chunks == 1 ? IG_OK : emit_join_parts(p, t, chunks, out);

@@ -174,7 +174,7 @@ static ig_status emit_add(const program *p, const emit_target *t, out_part each,
 {
     int axis, last, bits = 0;
     const int64_t lines = view_size(&p->out.v) / line_length(p, &axis);
-    const int64_t elements = t->slot_len[p->out.slot] / (int64_t)ig_dtype_bytes(p->dtype);
+    const int64_t elements = emit_slot_bytes(t, p->out.slot) / (int64_t)ig_dtype_bytes(p->dtype);
     while (bits < 63 && elements >> bits)
         bits++;
     radix r = {.rows = 1,
@@ -222,7 +222,7 @@ static ig_status emit_put(const program *p, const emit_target *t, out_part each,
 {
     int axis;
     const int64_t length = line_length(p, &axis), lines = view_size(&p->out.v) / length;
-    const int64_t elements = t->slot_len[p->out.slot] / (int64_t)ig_dtype_bytes(p->dtype);
+    const int64_t elements = emit_slot_bytes(t, p->out.slot) / (int64_t)ig_dtype_bytes(p->dtype);
     const uint64_t bytes = (uint64_t)(each.len ? each.len : elements) * 4;
     if (lines >= UINT32_MAX)
         FAIL(IG_ERR_UNSUPPORTED, "scatter: %lld updates; a device takes up to 4294967294",
@@ -242,7 +242,7 @@ static ig_status part_size(const program *p, const emit_target *t, out_part *of)
     int axis;
     const view *v = &p->out.v;
     *of = (out_part){0, 0};
-    if (!emit_has_large(p, 1, t) || t->slot_len[p->out.slot] <= (int64_t)t->buffer_bytes)
+    if (!emit_has_large(p, 1, t) || emit_slot_bytes(t, p->out.slot) <= (int64_t)t->buffer_bytes)
         return IG_OK;
     line_length(p, &axis);
     int64_t line = 1;

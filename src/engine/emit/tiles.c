@@ -34,7 +34,7 @@ static bool is_large(const program *p, const emit_target *t, int slot)
     for (int i = 0; i < p->n_local; i++)
         if (p->local[i].slot == slot)
             return false;
-    return t->slot_len[slot] > (int64_t)t->buffer_bytes;
+    return emit_slot_bytes(t, slot) > (int64_t)t->buffer_bytes;
 }
 
 bool emit_has_large(const program *p, int n, const emit_target *t)
@@ -67,7 +67,7 @@ bool emit_reaches(const emit_target *t, const operand *o)
 {
     const view *v = &o->v;
     double far = 1;
-    if (t->slot_len[o->slot] <= (int64_t)t->buffer_bytes)
+    if (emit_slot_bytes(t, o->slot) <= (int64_t)t->buffer_bytes)
         return true;
     for (int i = 0; i < v->ndim; i++)
         far += v->shape[i] > 0 ? (double)(v->shape[i] - 1) * (double)llabs(v->stride[i]) : 0;

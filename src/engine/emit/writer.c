@@ -63,7 +63,7 @@ static int64_t behind(const emit_writer *w, const operand *o)
 {
     const emit_target *t = w->target;
     int64_t n = 0;
-    if (!t->reach_bytes || o->slot < 0 || t->slot_len[o->slot] <= (int64_t)t->buffer_bytes)
+    if (!t->reach_bytes || o->slot < 0 || emit_slot_bytes(t, o->slot) <= (int64_t)t->buffer_bytes)
         return 0;
     for (int i = 0; i < o->v.ndim; i++)
         n += o->v.stride[i] < 0 ? (o->v.shape[i] - 1) * -o->v.stride[i] : 0;
@@ -87,22 +87,17 @@ const char *writer_unpack(emit_writer *w, const operand *o, const char *at,
 
 int writer_operand(emit_writer *w, const operand *o, bool written)
 {
-    enum { SMALL_BYTES = 1 << 16 };
     assert(storage_is_plain(o->stored));
     /* A view without elements may begin past the buffer's end. */
     const uint64_t first = view_size(&o->v) ? (uint64_t)o->v.offset : 0;
     const uint64_t offset = first * ig_dtype_bytes(o->dtype);
-    const emit_target *t = w->target;
-    const bool small = w->restricts && t->constant && t->slot_len && t->constant[o->slot] &&
-                       t->slot_len[o->slot] <= SMALL_BYTES;
     w->needs_f64 = w->needs_f64 || o->dtype == IG_F64;
     const int64_t back = view_size(&o->v) ? behind(w, o) : 0;
     const uint64_t lowest = offset - (uint64_t)back * ig_dtype_bytes(o->dtype);
     return pointer_add(w, (emit_pointer){.at = {EMIT_SLOT, o->slot, lowest},
                                          .dtype = o->dtype,
                                          .written = written,
-                                         .behind = back,
-                                         .restricts = small});
+                                         .behind = back});
 }
 
 int writer_scratch(emit_writer *w, const char *type, uint64_t offset)
@@ -195,18 +190,25 @@ static ig_status sizes_write(emit_writer *w, text *t, emit_step *step)
     return IG_OK;
 }
 
-/* True if the kernel writes nothing into the memory of input i. Then the compiler may load several elements before it
- * stores the first result. That matters if few threads run and each computes many elements: otherwise each element
- * waits for memory. */
-static bool runs_ahead(const emit_writer *w, int i)
+static bool share_bytes(const emit_memory *a, const emit_memory *b)
+{
+    return a->space == b->space && a->begin < b->end && b->begin < a->end;
+}
+
+/* True if pointer i is marked __restrict__: the kernel writes nothing into the memory of its slot, not even in place.
+ * Then the compiler may load several elements before it stores the first result. That matters if few threads run and
+ * each computes many elements: otherwise each element waits for memory. The compiler may also load an element again
+ * after a store, and a GPU may take it from a cache that stores do not reach. */
+static bool is_alone(const emit_writer *w, int i)
 {
     const emit_pointer *p = &w->pointer[i];
-    const int *home = w->target->home;
-    if (!w->ahead || !home || p->written || p->type || p->at.kind != EMIT_SLOT)
+    const emit_memory *m = w->target->memory;
+    if (!w->ahead || p->written || p->type || p->at.kind != EMIT_SLOT ||
+        emit_slot_bytes(w->target, p->at.slot) > w->ahead)
         return false;
     for (int k = 0; k < w->n_pointer; k++) {
         const emit_pointer *q = &w->pointer[k];
-        if (q->written && q->at.kind == EMIT_SLOT && home[q->at.slot] == home[p->at.slot])
+        if (q->written && q->at.kind == EMIT_SLOT && share_bytes(&m[q->at.slot], &m[p->at.slot]))
             return false;
     }
     return true;
@@ -219,8 +221,7 @@ static void params_write(const emit_writer *w, text *t)
         const emit_pointer *p = &w->pointer[i];
         text_add(t, "%s%s *%s%c%d, ", p->written || p->type ? "" : "const ",
                  p->type ? p->type : emit_storage_type(p->dtype),
-                 (p->restricts && !p->written) || runs_ahead(w, i) ? "__restrict__ " : "",
-                 p->behind ? 'b' : 'p', i);
+                 is_alone(w, i) ? "__restrict__ " : "", p->behind ? 'b' : 'p', i);
     }
     text_add(t, "%ssizes g\n#define ARGS ", w->faults ? "unsigned int *fault, " : "");
     for (int i = 0; i < w->n_pointer; i++)
@@ -237,8 +238,12 @@ static ig_status params_list(const emit_writer *w, emit_step *step)
     step->param = memory_new((size_t)(w->n_pointer + 2) * sizeof *step->param);
     if (!step->param)
         return IG_ERR_MEMORY;
-    for (int i = 0; i < w->n_pointer; i++)
-        step->param[step->n_param++] = w->pointer[i].at;
+    for (int i = 0; i < w->n_pointer; i++) {
+        emit_param *p = &step->param[step->n_param++];
+        *p = w->pointer[i].at;
+        p->written = w->pointer[i].written;
+        p->alone = is_alone(w, i);
+    }
     if (w->faults)
         step->param[step->n_param++] = (emit_param){.kind = EMIT_FAULT};
     return IG_OK;

@@ -17,7 +17,6 @@ typedef struct emit_pointer {
     emit_param at;
     ig_dtype dtype; /* of storage */
     bool written;
-    bool restricts;   /* nothing else points there: loads may move before stores */
     const char *type; /* for scratch: its C type; else NULL */
     int64_t behind;   /* elements before the element that the text calls the first: see
                        * writer_operand */
@@ -46,9 +45,7 @@ typedef struct emit_writer {
         windows; /* rows are short and have several axes, whose lengths are constants of the text */
     bool faults;
     int fault_program, fault_field; /* the program whose record the field holds; -1: none yet */
-    bool restricts;                 /* small constant inputs are loaded before stores */
-    bool ahead;                     /* all inputs that the kernel does not write are loaded before
-                                     * stores */
+    int64_t ahead; /* inputs of at most this many bytes may be loaded before stores: see is_alone */
     bool failed;
 } emit_writer;
 

@@ -83,26 +83,31 @@ static int record_of(const schedule *s, int i)
     return n;
 }
 
+/* Where the plan puts slot k. Temporaries that replace each other in place are in the same part of the arena. */
+static emit_memory memory_of(const schedule *s, int k)
+{
+    enum { ARENA = -1 };
+    const int64_t bytes = s->slot[k].bytes;
+    while (s->slot[k].kind != SLOT_LEAF && s->slot[k].shares >= 0)
+        k = s->slot[k].shares;
+    const bool placed = s->slot[k].kind == SLOT_TEMP;
+    const int64_t begin = placed ? s->slot[k].offset : 0;
+    return (emit_memory){placed ? ARENA : k, begin, begin + bytes};
+}
+
 static ig_status emit(const schedule *s, const program *p, int record, const backend *dev,
                       emitted *out)
 {
     const backend_limits *l = &dev->limits;
-    bool *by_value = memory_new(2 * ((size_t)s->n_slot + 1)), *constant = by_value;
-    int *home = memory_new((size_t)(s->n_slot + 1) * sizeof *home);
-    int64_t *bytes = memory_new((size_t)(s->n_slot + 1) * sizeof *bytes);
+    bool *by_value = memory_new((size_t)s->n_slot + 1);
+    emit_memory *memory = memory_new((size_t)(s->n_slot + 1) * sizeof *memory);
     int *records = memory_new((size_t)(p->chain + 1) * sizeof *records);
-    ig_status status = by_value && home && bytes && records ? IG_OK : IG_ERR_MEMORY;
-    if (status == IG_OK) {
-        constant = by_value + s->n_slot + 1;
-        home[s->n_slot] = s->n_slot; /* the slot of the core's values */
-    }
+    ig_status status = by_value && memory && records ? IG_OK : IG_ERR_MEMORY;
+    if (status == IG_OK)
+        memory[s->n_slot].space = s->n_slot; /* the slot of the core's values */
     for (int k = 0; k < s->n_slot && status == IG_OK; k++) {
-        home[k] = k;
-        while (s->slot[home[k]].kind != SLOT_LEAF && s->slot[home[k]].shares >= 0)
-            home[k] = s->slot[home[k]].shares;
-        constant[k] = s->slot[k].kind == SLOT_LEAF && s->slot[k].shares < 0;
+        memory[k] = memory_of(s, k);
         by_value[k] = s->slot[k].is_number;
-        bytes[k] = s->slot[k].bytes;
     }
     bool same = false;
     for (int k = 0; k < p->chain && status == IG_OK; k++) {
@@ -122,17 +127,14 @@ static ig_status emit(const schedule *s, const program *p, int record, const bac
                                 .extremes = l->extremes,
                                 .matrices = l->matrices,
                                 .by_value = by_value,
-                                .constant = constant,
-                                .home = home,
-                                .slot_len = bytes,
+                                .memory = memory,
                                 .record = records,
                                 .buffer_bytes = l->alloc_bytes,
                                 .reach_bytes = l->reach_bytes};
     if (status == IG_OK)
         status = emit_program(p, &target, out);
     memory_free(by_value);
-    memory_free(home);
-    memory_free(bytes);
+    memory_free(memory);
     memory_free(records);
     return status;
 }

@@ -10,6 +10,12 @@
 
 #include <string.h>
 
+/* Bytes of a buffer. */
+typedef struct byte_range {
+    const buffer *buf;
+    uint64_t begin, end;
+} byte_range;
+
 static binding bind(const emitted_program *c, const emit_param *p, const device_memory *m,
                     const binding *bindings)
 {
@@ -40,18 +46,62 @@ static ig_status bring_number(const struct ready_step *r, int k, const backend *
     return IG_OK;
 }
 
-static ig_status arrange(const program *p, const backend *dev, const binding *bindings)
+/* ---- the check of pointers marked __restrict__ ---- */
+
+/* The memory that a parameter may reach: the whole slot, or scratch memory from the parameter on. */
+static byte_range range_of(const run *r, const emitted_program *c, const emit_param *p,
+                           const device_memory *m)
 {
+    if (p->kind == EMIT_SLOT && p->slot != c->core_slot) {
+        const binding *b = &r->binding[p->slot];
+        return (byte_range){b->buf, b->offset, b->offset + (uint64_t)r->s->slot[p->slot].bytes};
+    }
+    const uint64_t from = c->scratch_at + (p->kind == EMIT_SCRATCH ? p->offset : 0);
+    return (byte_range){m->scratch, from, m->scratch ? m->scratch->bytes : from};
+}
+
+/* A launch writes nothing into the memory of a pointer that its text marks with __restrict__: the compiler may load
+ * such elements again after a store, and a GPU may keep them in a cache that stores do not reach. */
+static ig_status check_restricted(const run *r, const program *p, const emitted_program *c,
+                                  const emit_step *step)
+{
+    const device_memory *m = emitted_memory(r->dev);
+    for (int i = 0; i < step->n_param; i++)
+        for (int k = 0; k < step->n_param && step->param[i].alone; k++) {
+            const emit_param *a = &step->param[i], *b = &step->param[k];
+            if (!b->written || b->kind == EMIT_FAULT)
+                continue;
+            const byte_range x = range_of(r, c, a, m), y = range_of(r, c, b, m);
+            char one[16], other[16];
+            if (x.buf != y.buf || x.begin >= y.end || y.begin >= x.end)
+                continue;
+            FAIL(IG_ERR_INTERNAL,
+                 "the schedule breaks the rule 'restrict': program %d (%s), slot %s: its kernel "
+                 "'%s' writes the same memory through slot %s. Nothing was computed. This is a "
+                 "defect of Ingot: please report it",
+                 (int)(p - r->s->program) + 1, program_kinds[p->kind].name,
+                 schedule_slot_name(r->s, a->slot, one), step->entry,
+                 b->kind == EMIT_SLOT ? schedule_slot_name(r->s, b->slot, other) : "(scratch)");
+        }
+    return IG_OK;
+}
+
+static ig_status arrange(const run *r, const program *p)
+{
+    const backend *dev = r->dev;
+    const binding *bindings = r->binding;
     const emitted_program *c = p->compiled;
     device_memory *m = emitted_memory(dev);
     if (c->e.may_fault)
         faults_expect(&m->faults, p, c->record);
     for (int i = 0; i < c->e.n_step; i++) {
         const emit_step *step = &c->e.step[i];
-        const struct ready_step *r = &c->step[i];
+        const struct ready_step *ready = &c->step[i];
+        if (program_checks())
+            TRY(check_restricted(r, p, c, step));
         for (int k = 0; k < step->n_param; k++) {
-            r->args[k].at = bind(c, &step->param[k], m, bindings);
-            TRY(bring_number(r, k, dev));
+            ready->args[k].at = bind(c, &step->param[k], m, bindings);
+            TRY(bring_number(ready, k, dev));
         }
         for (int k = 0; k < step->n_value; k++) {
             const emit_value *v = &step->value[k];
@@ -62,7 +112,7 @@ static ig_status arrange(const program *p, const backend *dev, const binding *bi
             else
                 TRY(transfer_read(b->buf, b->offset + v->offset, step->sizes + v->at, v->bytes));
         }
-        r->args[step->n_param].bytes = step->sizes;
+        ready->args[step->n_param].bytes = step->sizes;
     }
     return IG_OK;
 }
@@ -87,7 +137,7 @@ ig_status emitted_rebind(const run *r)
     const schedule *s = r->s;
     for (int i = 0; i < s->n_program; i += s->program[i].chain)
         if (is_emitted(&s->program[i]))
-            TRY(arrange(&s->program[i], r->dev, r->binding));
+            TRY(arrange(r, &s->program[i]));
     return IG_OK;
 }
 
