@@ -16,7 +16,7 @@ from . import _views, _array, _names, _tensor, fft, linalg, random  # noqa: E402
 from ._info import __array_namespace_info__, finfo, iinfo  # noqa: E402
 from ._files import load, open, save  # noqa: E402
 from ._kernel import kernel  # noqa: E402
-from ._views import ravel  # noqa: E402
+from ._views import array, ravel  # noqa: E402
 from .transform import (  # noqa: E402
     checkpoint, custom_grad, explain, grad, hessian, jacfwd, jacobian, jacrev, jit, jvp, linearize, value_and_grad, vjp, vmap)
 from .tree_util import tree_map  # noqa: E402
@@ -31,7 +31,6 @@ def diff(x, /, n=1, axis=-1, prepend=None, append=None):
 
 __array_api_version__ = "2025.12"
 newaxis = None
-array = asarray  # noqa: F405
 
 
 # Names of NumPy by the modules that have them.
@@ -45,7 +44,7 @@ unsignedinteger""".split(), "_numpy_names") | dict.fromkeys(
 multiply remainder subtract""".split(), "_ufuncs")
 
 # Modules, and functions of modules, that are loaded when they are first used.
-_LATER = dict.fromkeys(("nn", "optim", "data", "cuda", "onnx", "text", "dask", "team", "lax")) | dict.fromkeys(
+_LATER = dict.fromkeys(("nn", "optim", "data", "cuda", "onnx", "text", "dask", "team", "tree", "lax")) | dict.fromkeys(
     ("bench", "device", "devices", "verify"), "_device") | dict.fromkeys(("map_blocks", "map_overlap"), "_blocks") | _NUMPY | _tensor.FUNCTIONS
 for _name in _NUMPY:  # ops of the table with other arguments, or that return a new array
     globals().pop(_name, None)

@@ -15,7 +15,7 @@ def _to_device(self, device, /, *, stream=None):
     """The array on another device."""
     if stream is not None:
         raise ValueError("to_device: streams are not supported; pass stream=None")
-    return _ingot.asarray(self, device=device)
+    return _ingot.asarray(self, device=_names.device_name(device))
 
 
 def _as_numpy(self, dtype=None, copy=None):

@@ -1,4 +1,5 @@
 """Files of arrays."""
+import io
 import operator
 import os
 
@@ -12,9 +13,27 @@ def _is_store(path):
     return path.endswith(".zarr") or any(part in f"{path}/" for part in (".h5/", ".hdf5/"))
 
 
+def _named(call, bytes, ending):
+    """call(path) of a temporary file with these bytes; (result, bytes of the file after it)."""
+    from tempfile import TemporaryDirectory
+    with TemporaryDirectory() as folder:
+        path = os.path.join(folder, "file" + ending)
+        with io.open(path, "wb") as file:
+            file.write(bytes)
+        result = call(path)
+        with io.open(path, "rb") as file:
+            return result, file.read()
+
+
 def load(path):
     """Reads an array (.npy, .csv, .tsv, .txt, .zarr, .h5, images), or a dictionary of arrays (.npz, .safetensors). In .parquet files,
-    which need pyarrow, columns of texts become lists."""
+    which need pyarrow, columns of texts become lists. A file that is open for reading bytes must be .npy or .npz."""
+    if hasattr(path, "read"):
+        bytes = path.read()
+        zipped = bytes[:2] == b"PK"
+        if not zipped and bytes[:6] != b"\x93NUMPY":
+            raise ValueError("load: an open file must have the format .npy or .npz; give the path of other files")
+        return _named(_ingot._load_all if zipped else lambda path: _ingot.asarray(_ingot._load(path)).eval(), bytes, ".npz" if zipped else ".npy")[0]
     if os.fspath(path).endswith(".parquet"):
         return _load_parquet(path)
     return _ingot._load_all(path) if os.fspath(path).endswith(_SETS) else _ingot._load(path)
@@ -124,10 +143,14 @@ def _json(name, value, kinds, takes):
         raise type(e)(f"save: {name} cannot be written as JSON: {e}") from None
 
 
+def _is_place(x):
+    return isinstance(x, (str, bytes, os.PathLike)) or hasattr(x, "write")
+
+
 def save(path, x, *, chunks="auto", shards=None, compressors="auto", codecs="auto", fill_value=None, attributes=None,
          dimension_names=None, overwrite=True):
     """Writes an array (.npy, .csv, .tsv, .txt; block by block as a .zarr store or an .h5 file), or a dictionary of arrays (.npz, .safetensors).
-    save(x, path), as in the calculator, does the same.
+    save(x, path), as in the calculator, does the same. A file that is open for writing bytes gets .npy, or .npz for a dictionary.
 
     The keywords are for .zarr stores. An .h5 file has only chunks and overwrite.
 
@@ -140,8 +163,12 @@ def save(path, x, *, chunks="auto", shards=None, compressors="auto", codecs="aut
     attributes: a dictionary that JSON can hold. dimension_names: a name or None for each axis, as xarray reads them.
     overwrite: False refuses to replace an array that is there.
     """
-    if isinstance(x, (str, bytes, os.PathLike)) and not isinstance(path, (str, bytes, os.PathLike)):
+    if _is_place(x) and not _is_place(path):
         path, x = x, path
+    if hasattr(path, "write"):
+        many = isinstance(x, dict)
+        path.write(_named(lambda name: save(name, x), b"", ".npz" if many else ".npy")[1])
+        return
     name = os.fsdecode(path)
     options = {"chunks": chunks, "shards": shards, "compressors": compressors, "codecs": codecs, "fill_value": fill_value,
                "attributes": attributes, "dimension_names": dimension_names, "overwrite": overwrite}

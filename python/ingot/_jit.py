@@ -1,7 +1,7 @@
 """jit: a function is called once with arrays without elements, and becomes a plan for all arguments of the same structure,
 shapes and dtypes.
 
-Inputs of a plan are the arrays of the arguments, Python's floats, integers and complex numbers, the arrays of objects with
+A plan is also for the default dtype and the default device that a function was traced with. Inputs of a plan are the arrays of the arguments, Python's floats, integers and complex numbers, the arrays of objects with
 state (modules) in the arguments, arrays and objects that the function uses from outside (its closure, globals and self), and
 the key of random functions that take none. State that the function changes is a result of the plan."""
 import types
@@ -143,7 +143,7 @@ class _Compiler:
         outside = flat.parts(tuple([_get(place) for place in self.fast.sources]))
         flat.structure = (tuple, flat.structure[1] + (outside,))
         flat.pattern, flat.call = pattern or flat.structure, (args, kwargs)
-        flat.key = (flat.structure, *[(x.shape, x.dtype, x.device) if type(x) is Array else None for x in flat.leaves])
+        flat.key = (flat.structure, _ingot.get_default_dtype(), _ingot.default_device(), *[(x.shape, x.dtype, x.device) if type(x) is Array else None for x in flat.leaves])
         return flat
 
     def slow(self, args, kwargs):

@@ -87,11 +87,11 @@ def _namespace():
     if _space is None:
         import math
 
-        from . import _files, transform
+        from . import _files, _views, transform
         asarray = _ingot.asarray
         space = _Space(_ingot._ops)
         space.update(
-            __builtins__={"__import__": __import__}, array=asarray, bool=_ingot.bool, compute=lambda x: _ingot.eval(asarray(x)),
+            __builtins__={"__import__": __import__}, array=_views.array, asarray=asarray, bool=_ingot.bool, compute=lambda x: _ingot.eval(asarray(x)),
             dtype=lambda x: asarray(x).dtype, item=lambda x: x.item(), load=_files.load, ndim=lambda x: asarray(x).ndim,
             next_key=next_key, save=_files.save, seed=seed, shape=lambda x: asarray(x).shape, size=lambda x: asarray(x).size,
             vmap=transform.vmap, e=math.e, inf=math.inf, nan=math.nan, pi=math.pi, **{f.__name__: f for f in (

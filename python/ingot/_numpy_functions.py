@@ -425,7 +425,7 @@ def copy(a):
 
 
 def astype(x, dtype, copy=True):
-    return ops["astype"](x, dtype)
+    return ops["astype"](x, dtype, copy)
 
 
 def _like(name):

@@ -134,10 +134,14 @@ class _Methods:
     """The methods that are added to Array."""
 
     def view(self, *shape):
-        """The same elements in another shape, or their bytes as another dtype."""
-        if len(shape) == 1 and not isinstance(shape[0], (int, tuple, list)):
-            return _ops["view"](self, shape[0])
-        return _ops["reshape"](self, _sizes(shape))
+        """The same elements, in another shape if one is given, or their bytes as another dtype, which cannot be written to."""
+        if not shape:
+            return self[...]
+        if len(shape) > 1 or isinstance(shape[0], (int, tuple, list)):
+            return _ops["reshape"](self, _sizes(shape))
+        made = _ops["view"](self, shape[0])
+        _ingot._set_writeable(made, False)  # NumPy's shares its memory, which an array of another dtype cannot
+        return made
 
     def permute(self, *dims):
         return _ops["permute_dims"](self, _sizes(dims))
@@ -218,8 +222,12 @@ class _Methods:
                 dtype = arg
             elif arg is not None and not isinstance(arg, bool):
                 device = arg
-        x = self if dtype is None else self.astype(dtype)
-        return x if device is None else x.to_device(_names.device_name(device))
+        x = self if dtype is None else self.astype(dtype, copy=copy)
+        device = None if device is None else _names.device_name(device)
+        return x if device in (None, x.device) and not (copy and x is self) else x.to_device(device or x.device)
+
+    def cpu(self):
+        return self.to("cpu")
 
     def cuda(self, device=0, non_blocking=False):
         return self.to_device(f"cuda:{device}" if isinstance(device, int) else _names.device_name(device))

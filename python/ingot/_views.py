@@ -53,6 +53,14 @@ def _tobytes(self, order="C"):
     return bytes(source.__reduce__()[1][0])
 
 
+def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, device=None):
+    """A new array with the elements of object. With copy=None, or False, an array stays the same array, as in asarray."""
+    if order not in ("K", "A", "C"):
+        raise ValueError(f"array: order is 'C', 'A' or 'K', not {order!r}: arrays have row-major order")
+    made = _ingot.asarray(object, dtype=dtype, device=device, copy=copy)
+    return made if made.ndim >= ndmin else made.reshape((1,) * (ndmin - made.ndim) + made.shape)
+
+
 class Flags:
     """Facts about the memory of an array, with the names of NumPy's flags. writeable can be set."""
 

@@ -14,6 +14,8 @@ typedef struct compiled_object {
     int n_in, n_out;
     ig_array **in; /* the placeholders, owned */
     PyObject *arguments, *results;
+    ig_dtype dtype; /* the defaults with which the function was traced */
+    char device[64];
     uint64_t used; /* calls of all plans when it was last called */
 } compiled_object;
 
@@ -258,6 +260,8 @@ static PyObject *fn_compile(PyObject *self, PyObject *args)
     o->n_in = n_in;
     o->n_out = n_out;
     o->used = ++calls;
+    o->dtype = ig_default_dtype();
+    PyOS_snprintf(o->device, sizeof o->device, "%s", ig_device());
     o->arguments = Py_NewRef(arguments);
     o->results = Py_NewRef(results);
     return (PyObject *)o;
@@ -315,7 +319,8 @@ static PyObject *call_plan(compiled_object *o, PyObject *const *args, Py_ssize_t
     out = in + o->n_in;
     walk w = {o, in, 0};
     PyObject *parts = PyTuple_GetItem(o->arguments, 1), *result = NULL;
-    int same = PyTuple_Size(parts) == n;
+    int same = PyTuple_Size(parts) == n && o->dtype == ig_default_dtype() &&
+               strcmp(o->device, ig_device()) == 0;
     for (Py_ssize_t i = 0; i < n && same == 1; i++)
         same = match(&w, PyTuple_GetItem(parts, i), args[i]);
     if (same == 0) {

@@ -17,6 +17,7 @@ typedef struct op_entry {
     int n_results;
     int view;    /* of results that NumPy gives as views: see view_op_find */
     bool places; /* makes arrays: takes device */
+    bool casts;  /* astype: with copy=False the array itself may be the result */
     bool along;  /* dim= selects PyTorch's function, with other results: see _tensor.py */
     bool
         asks; /* the caller says which results there are (return_index, ...): a single one is no list */
@@ -431,6 +432,20 @@ static PyObject *first_array(const op_entry *e, PyObject *const *args, Py_ssize_
     return first && is_array(first) ? first : NULL;
 }
 
+/* Whether the op is astype with copy=False, and the array has the dtype. */
+static bool keeps_dtype(const arguments *a)
+{
+    bool copies = true;
+    ig_dtype dtype = IG_DTYPE_NONE;
+    if (!a->entry->casts || a->device || a->arg[0].kind != IG_ARG_ARRAY)
+        return false;
+    for (int i = 0; i < a->n; i++) {
+        copies = a->arg[i].kind == IG_ARG_BOOL ? a->arg[i].u.b : copies;
+        dtype = a->arg[i].kind == IG_ARG_DTYPE ? a->arg[i].u.dtype : dtype;
+    }
+    return !copies && dtype == ig_dtype_of(a->arg[0].u.array);
+}
+
 /* Reads the arguments and builds the results; leaves the open scope. */
 static PyObject *call_with(arguments *a, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
@@ -446,6 +461,9 @@ static PyObject *call_with(arguments *a, PyObject *const *args, Py_ssize_t n, Py
     }
     if (e->view >= 0)
         a->first = first_array(e, args, n, names);
+    PyObject *first = keeps_dtype(a) ? first_array(e, args, n, names) : NULL;
+    if (first)
+        return leave(), Py_NewRef(first);
     if (a->device)
         return call_on(a, out);
     if (!e->op->gives_list) {
@@ -562,8 +580,8 @@ static bool entry_init(op_entry *e, const ig_op *op)
 {
     e->op = op;
     e->view = view_op_find(op->name);
-    e->places = strcmp(op->cls, "source") == 0 || strstr(op->name, "fftfreq") ||
-                strcmp(op->name, "astype") == 0;
+    e->casts = strcmp(op->name, "astype") == 0;
+    e->places = strcmp(op->cls, "source") == 0 || strstr(op->name, "fftfreq") || e->casts;
     e->function = (PyMethodDef){op->name, (PyCFunction)(void (*)(void))op_function,
                                 METH_FASTCALL | METH_KEYWORDS, op_doc(op, e->places)};
     for (int i = 0; i < op->n_params && i < MAX_PARAMS; i++)

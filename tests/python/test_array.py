@@ -1,6 +1,7 @@
 """The Array type: conversion, operators, printing, pickling, dtypes, errors, NumPy's protocols."""
 import copy
 import gc
+import io
 import pickle
 import sys
 import unittest.mock
@@ -160,6 +161,22 @@ def files(folder):
         ig.save(folder / name, {"a": x, "b": ig.ones(2)})
         back = ig.load(folder / name)
         check(name, list(back) == ["a", "b"] and np.array_equal(np.asarray(back["a"]), np.asarray(x)))
+    for order in ("path first", "array first"):
+        given = (folder / "y.npy", x) if order == "path first" else (x, folder / "y.npy")
+        ig.save(*given)
+        check(f"save, {order}", np.array_equal(np.load(folder / "y.npy"), np.asarray(x)))
+    for file in (io.BytesIO(), open(folder / "open", "w+b")):
+        with file:
+            ig.save(file, x)
+            file.seek(0)
+            check("NumPy reads an open file", np.array_equal(np.load(file), np.asarray(x)))
+            file.seek(0)
+            check("an open file", np.array_equal(np.asarray(ig.load(file)), np.asarray(x)))
+    file = io.BytesIO()
+    ig.save({"a": x}, file)
+    file.seek(0)
+    check("an open file of several arrays", np.array_equal(np.asarray(ig.load(file)["a"]), np.asarray(x)))
+    raises("an open file of text", ValueError, lambda: ig.load(io.BytesIO(b"1,2")), "path")
 
 
 def parquet(folder):

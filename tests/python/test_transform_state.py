@@ -366,9 +366,29 @@ def trees():
         pass
 
     same("a type of dict", ig.grad(lambda d: (d["a"] ** 2).sum())(Names(a=X))["a"], 2 * np.asarray(X))
+    check("jax.tree", ig.tree.map(lambda a: a + 1, [1, {"a": 2}]) == [2, {"a": 3}] and ig.tree.leaves((1, 2)) == [1, 2])
     check("reduce", tree.tree_reduce(lambda a, b: a + b, {"a": 1, "b": [2, 3]}, 10) == 16)
 
 
-for test in (in_place, reading, numbers, gradients_of_numbers, higher_derivatives, modules, training, outside, random_numbers, maps, jacobians, trees):
+def defaults():
+    """A plan is for the default dtype and the default device with which it was made."""
+    functions = {"zeros": lambda x: x + ig.zeros(2), "mean": lambda x: x.mean(), "divide": lambda x: x / 2, "own": lambda x: ig.ones(3)}
+    integers = ig.asarray([1, 2])
+    for name, f in functions.items():
+        compiled = ig.jit(f)
+        for dtype in ("float32", "float64", "float32"):
+            ig.set_default_dtype(dtype)
+            try:
+                for _ in range(3):
+                    check(f"{name} with {dtype}", str(compiled(integers).dtype) == str(f(integers).dtype) == dtype)
+            finally:
+                ig.set_default_dtype("float32")
+    compiled = ig.jit(lambda n: ig.ones(3) * n)
+    for device in ("cpu", "gang", "cpu", "gang"):
+        with ig.device(device):
+            check(f"a new array on {device}", [compiled(2.0).device for _ in range(2)] == [device] * 2)
+
+
+for test in (defaults, in_place, reading, numbers, gradients_of_numbers, higher_derivatives, modules, training, outside, random_numbers, maps, jacobians, trees):
     attempt(test.__name__, test)
 finish()

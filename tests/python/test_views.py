@@ -577,6 +577,32 @@ def shared():
     check("memory of others", not np.shares_memory(x, np.asarray([1.0])))
 
 
-for test in (cases, shared, numbers, lists, attributes, exports, held, gradients, kernels, loops, constants, random_programs):
+def copies():
+    """Functions that give another array, as NumPy's and PyTorch's, and those that give the same one where nothing has to change."""
+    import copy
+    given = {"array": ig.array, "ig.copy": ig.copy, "np.copy": np.copy, "clone": lambda x: x.clone(), "copy.copy": copy.copy,
+             "copy.deepcopy": copy.deepcopy, "tensor": ig.tensor, "asarray(copy=True)": lambda x: ig.asarray(x, copy=True),
+             "copy()": lambda x: x.copy(), "astype": lambda x: x.astype("float32"), "flatten": lambda x: x.flatten(),
+             "to(copy=True)": lambda x: x.to("cpu", copy=True)}
+    kept = {"asarray": ig.asarray, "array(copy=None)": lambda x: ig.array(x, copy=None), "asanyarray": ig.asanyarray,
+            "ascontiguousarray": ig.ascontiguousarray, "contiguous": lambda x: x.contiguous(), "float": lambda x: x.float(),
+            "to(dtype)": lambda x: x.to(ig.float32), "to(device)": lambda x: x.to("cpu"), "cpu": lambda x: x.cpu(),
+            "astype(copy=False)": lambda x: x.astype("float32", copy=False), "np.astype": lambda x: np.astype(x, x.dtype, copy=False),
+            "view()": lambda x: x.view(), "as_tensor": ig.as_tensor}
+    for functions, want in ((given, 0), (kept, 9)):
+        for name, f in functions.items():
+            x = ig.arange(4.0)
+            f(x)[0] = 9
+            check(f"a change of {name}", float(x[0]) == want, f"gives {x}")
+            y = ig.arange(8.0)[4:]
+            f(y)[0] = 9
+            check(f"a change of {name} of a view", float(y[0]) == (want or 4), f"gives {y}")
+    check("another dtype", ig.asarray([1.5]).astype("int32", copy=False).dtype == ig.int32)
+    raises("bytes as another dtype", ValueError, lambda: ig.arange(4.0).view("int32").fill(1), "read-only")
+    same("ndmin", ig.array([1, 2], ndmin=3), np.array([1, 2], ndmin=3))
+    raises("order", ValueError, lambda: ig.array([[1]], order="F"), "row-major")
+
+
+for test in (cases, shared, copies, numbers, lists, attributes, exports, held, gradients, kernels, loops, constants, random_programs):
     attempt(test.__name__, test)
 finish()

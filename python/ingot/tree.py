@@ -1,0 +1,4 @@
+"""The functions of tree_util under their short names, as in jax.tree."""
+from .tree_util import (  # noqa: F401
+    tree_all as all, tree_flatten as flatten, tree_leaves as leaves, tree_map as map, tree_reduce as reduce,
+    tree_structure as structure, tree_transpose as transpose, tree_unflatten as unflatten)
