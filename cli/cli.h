@@ -160,6 +160,7 @@ int verb_embed(int argc, char **argv);
 int verb_eval(int argc, char **argv);
 int verb_fill(int argc, char **argv);
 int verb_man(int argc, char **argv);
+int verb_nvcc(int argc, char **argv);
 int verb_onnx(int argc, char **argv);
 int verb_ops(int argc, char **argv);
 int verb_predict(int argc, char **argv);

@@ -65,7 +65,12 @@ static const char *const environment[][2] = {
     {"IG_TRACE", "File for a timeline of any program that uses Ingot, as --trace."},
     {"IG_SHUTDOWN", "on: closes all devices before the command ends, for tools that look for leaks "
                     "or profile. Without it, the system closes them."},
-    {"CXX", "C++ compiler for whole CUDA programs (c++)."},
+    {"CXX, CC, AR", "C++ compiler for whole CUDA programs (c++), and the C compiler (cc) and "
+                    "archiver (ar) of ingot nvcc."},
+    {"NVCC_CCBIN", "C++ compiler of ingot nvcc, before CXX; -ccbin overrides it."},
+    {"NVCC_PREPEND_FLAGS, NVCC_APPEND_FLAGS",
+     "Options of ingot nvcc before and after those of its command line."},
+    {"INGOT_TOOLKIT", "Set by bin/nvcc of a folder that ingot nvcc --toolkit wrote: the folder."},
     {"NO_COLOR", "If set, the output has no colors."},
     {"PAGER", "Program that shows long help at the prompt."},
     {"TMPDIR",

@@ -2,14 +2,13 @@
  * device, and compares the results; run/results.c prints or writes them. A file with a main function is a
  * whole program: see cuda/program.c. */
 #include "cuda/compare.h"
-#include "cuda/program.h"
+#include "cuda/compile.h"
 #include "run/session.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { SOURCE_MOST = 16 << 20 };
 
@@ -325,13 +324,9 @@ static bool is_program(int argc, char **argv)
 static words own_folders(const words *all)
 {
     words kept = {0};
-    for (int i = 0; i < all->n; i++) {
-        str header = {0};
-        str_printf(&header, "%s/cuda_runtime_api.h", all->v[i]);
-        if (access(header.s, F_OK) != 0)
+    for (int i = 0; i < all->n; i++)
+        if (compile_takes_folder(all->v[i]))
             option_word(all->v[i], &kept);
-        str_free(&header);
-    }
     return kept;
 }
 

@@ -32,7 +32,7 @@ void word_add(word_list *w, const char *format, const char *text)
     w->at[w->n] = NULL;
 }
 
-static void words_add(word_list *w, char *const *words)
+void words_add(word_list *w, char *const *words)
 {
     for (; *words; words++)
         word_add(w, "%s", *words);
@@ -68,8 +68,7 @@ static bool find_program(const char *name, str *path)
     return false;
 }
 
-/* Splits the command of a compiler, such as "ccache g++", at blanks; false if there is no such program. */
-static bool find_words(const char *chosen, word_list *words)
+bool compiler_words(const char *chosen, word_list *words)
 {
     str path = {0};
     bool found = false;
@@ -104,16 +103,23 @@ static bool find_library(str *library)
 
 int compiler_find(const command *c, compiler *out)
 {
-    const char *chosen = getenv("CXX");
+    return compiler_find_chosen(c, getenv("CXX"), "CXX", out);
+}
+
+int compiler_find_chosen(const command *c, const char *chosen, const char *setting, compiler *out)
+{
     const bool is_chosen = chosen && chosen[strspn(chosen, " \t")];
-    if (is_chosen ? !find_words(chosen, &out->words)
-                  : !find_words("c++", &out->words) && !find_words("g++", &out->words) &&
-                        !find_words("clang++", &out->words)) {
+    if (is_chosen ? !compiler_words(chosen, &out->words)
+                  : !compiler_words("c++", &out->words) && !compiler_words("g++", &out->words) &&
+                        !compiler_words("clang++", &out->words)) {
+        str named = {0};
+        str_printf(&named, is_chosen ? " '%s' (%s)" : "%s%s", is_chosen ? chosen : "",
+                   is_chosen ? setting : "");
         say(c,
-            "%s%s%s: the host code of a program needs one; install it (Debian: apt-get install "
-            "g++; macOS: xcode-select --install), or run one kernel with --kernel",
-            is_chosen ? "there is no C++ compiler '" : "there is no C++ compiler",
-            is_chosen ? chosen : "", is_chosen ? "' (CXX)" : "");
+            "there is no C++ compiler%s: the host code of a program needs one; install it (Debian: "
+            "apt-get install g++; macOS: xcode-select --install)%s",
+            named.s, strcmp(c->name, "run") == 0 ? ", or run one kernel with --kernel" : "");
+        str_free(&named);
         return EXIT_ABSENT;
     }
     if (!find_library(&out->library)) {
@@ -251,12 +257,29 @@ static int compile_c(const build *b, const rewritten *file)
     return ended;
 }
 
-static int compile_and_link(const build *b)
+void compile_add_libraries(const compiler *tools, word_list *w)
 {
-    const char *library = b->tools->library.s, *slash = strrchr(library, '/');
-    word_list w = {0};
+    const char *library = tools->library.s, *slash = strrchr(library, '/');
     str folder = {0};
     str_add(&folder, library, (size_t)(slash - library));
+    word_add(w, "%s", library);
+    word_add(w, "-Wl,-rpath,%s", folder.s);
+    words_add(w, (char *[]){"-pthread", "-lm", "-ldl", NULL});
+    str_free(&folder);
+}
+
+bool compile_takes_folder(const char *folder)
+{
+    str header = {0};
+    str_printf(&header, "%s/cuda_runtime_api.h", folder);
+    const bool is_toolkit = access(header.s, F_OK) == 0;
+    str_free(&header);
+    return !is_toolkit;
+}
+
+static int compile_and_link(const build *b)
+{
+    word_list w = {0};
     common_words(b, false, &w);
     words_add(&w, (char *[]){"-x", "c++", NULL});
     for (int i = 0; i < b->text->n_files; i++)
@@ -266,17 +289,15 @@ static int compile_and_link(const build *b)
     for (int i = 0; i < b->text->n_files; i++)
         if (b->text->files[i].is_c)
             add_path(b, b->text->files[i].name, ".o", &w);
-    word_add(&w, "%s", library);
-    word_add(&w, "-Wl,-rpath,%s", folder.s);
     if (b->toolkit.n) {
         word_add(&w, "-L%s/lib64", b->toolkit.s);
         word_add(&w, "-Wl,-rpath,%s/lib64", b->toolkit.s);
     }
     for (int i = 0; b->o->libraries[i]; i++)
         word_add(&w, "-l%s", b->o->libraries[i]);
-    words_add(&w, (char *[]){"-lm", "-ldl", "-o", NULL});
+    compile_add_libraries(b->tools, &w);
+    word_add(&w, "%s", "-o");
     add_path(b, "program", "", &w);
-    str_free(&folder);
     const int ended = run_compiler(b, &w);
     word_list_free(&w);
     return ended;
@@ -284,18 +305,27 @@ static int compile_and_link(const build *b)
 
 /* ---- failures ---- */
 
-/* The library's front end knows foreign libraries by their headers. Adds its message about the first one. */
-static bool find_foreign(const build *b, str *out)
+/* Adds the message about the first library of NVIDIA's that the text includes; false if it includes none. The
+ * library's front end knows them by their headers. With `all`, other libraries too. */
+static bool find_foreign(const build *b, bool all, str *out)
 {
+    static const char *const hosts[] = {"MPI,",     "OpenCV,",   "Boost,", "OpenGL,",
+                                        "PyTorch,", "pybind11,", "NVTX,"};
     bool found = false;
     for (int i = 0; b->o->sources[i] && !found; i++) {
         ig_error(NULL);
         ig_module *m = layout_module(b->o, b->o->sources[i], false);
         const char *why = m ? NULL : ig_error(NULL);
-        const char *mark = why ? strstr(why, "[IG-LIB]") : NULL, *line = mark;
-        while (line && line > why && line[-1] != '\n')
-            line--;
-        if (mark) {
+        for (const char *mark = why; !found && mark && (mark = strstr(mark, "[IG-LIB]")); mark++) {
+            const char *line = mark, *name = line;
+            while (line > why && line[-1] != '\n')
+                line--;
+            name = strstr(line, "belongs to ");
+            bool is_host = false;
+            for (size_t k = 0; name && k < sizeof hosts / sizeof *hosts; k++)
+                is_host |= strncmp(name + 11, hosts[k], strlen(hosts[k])) == 0;
+            if (is_host && !all)
+                continue;
             const char *remedy = strstr(mark, "\n  do:");
             str_add(out, line, (size_t)(mark - line) + strcspn(mark, "\n"));
             if (remedy)
@@ -306,6 +336,17 @@ static bool find_foreign(const build *b, str *out)
         ig_module_free(m);
     }
     return found;
+}
+
+/* Refuses libraries of NVIDIA's before the compiler runs, which may find their headers. Returns -1, or the exit code. */
+static int refuse_foreign(const build *b)
+{
+    str why = {0};
+    const bool found = !b->text->for_nvrtc && find_foreign(b, false, &why);
+    if (found)
+        text_print(stderr, why.s);
+    str_free(&why);
+    return found ? EXIT_INPUT : -1;
 }
 
 static int explain_failure(const build *b, int ended)
@@ -323,7 +364,7 @@ static int explain_failure(const build *b, int ended)
     } else if (ended < 0) {
         say(b->c, "cannot run '%s': %s", b->tools->words.at[0], strerror(errno));
         code = EXIT_FAILED;
-    } else if (find_foreign(b, &why) || explain_missing(text, &why)) {
+    } else if (find_foreign(b, true, &why) || explain_missing(text, &why)) {
         text_print(stderr, why.s);
     } else {
         text_print(stderr, text);
@@ -334,12 +375,32 @@ static int explain_failure(const build *b, int ended)
     return code;
 }
 
-int compile_program(const command *c, const program_options *o, const compiler *tools,
-                    const rewrite_job *text, const char *folder)
+static int finish(build *b, int ended)
+{
+    const int code = ended == 0 && !process_interrupted() ? -1 : explain_failure(b, ended);
+    str_free(&b->messages);
+    str_free(&b->toolkit);
+    return code;
+}
+
+static build begin(const command *c, const program_options *o, const compiler *tools,
+                   const rewrite_job *text, const char *folder)
 {
     build b = {.c = c, .o = o, .tools = tools, .text = text, .folder = folder};
     str_printf(&b.messages, "%s/messages", folder);
     b.is_clang = ask_clang(tools);
+    return b;
+}
+
+int compile_program(const command *c, const program_options *o, const compiler *tools,
+                    const rewrite_job *text, const char *folder)
+{
+    build b = begin(c, o, tools, text, folder);
+    const int code = refuse_foreign(&b);
+    if (code >= 0) {
+        str_free(&b.messages);
+        return code;
+    }
     if (wants_toolkit(&b))
         find_toolkit(&b);
     int ended = 0;
@@ -348,8 +409,26 @@ int compile_program(const command *c, const program_options *o, const compiler *
             ended = compile_c(&b, &text->files[i]);
     if (ended == 0)
         ended = compile_and_link(&b);
-    const int code = ended == 0 && !process_interrupted() ? -1 : explain_failure(&b, ended);
+    return finish(&b, ended);
+}
+
+int compile_object(const command *c, const program_options *o, const compiler *tools,
+                   const rewrite_job *text, const char *folder, const rewritten *file,
+                   const char *object)
+{
+    build b = begin(c, o, tools, text, folder);
+    word_list w = {0};
+    int code = refuse_foreign(&b);
+    if (code < 0) {
+        common_words(&b, false, &w);
+        words_add(&w, (char *[]){"-x", "c++", "-c", NULL});
+        add_path(&b, file->name, "", &w);
+        word_add(&w, "%s", "-o");
+        word_add(&w, "%s", object);
+        code = finish(&b, run_compiler(&b, &w));
+        word_list_free(&w);
+        return code;
+    }
     str_free(&b.messages);
-    str_free(&b.toolkit);
     return code;
 }

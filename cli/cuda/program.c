@@ -7,13 +7,12 @@
 
 #include "cuda/process.h"
 #include "cuda/compile.h"
+#include "cuda/folder.h"
 #include "cuda/headers.h"
 #include "cuda/layout.h"
 #include "cuda/rewrite.h"
 #include "base/cache.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,65 +93,15 @@ static void make_key(job *j)
         key_text(&j->key, j->text.files[i].text.s, j->text.files[i].text.n);
 }
 
-/* ---- files ---- */
-
-static int cannot(const job *j, const char *what, const char *path)
-{
-    say(j->c, "cannot %s '%s': %s", what, path, strerror(errno));
-    return EXIT_FAILED;
-}
-
-/* Writes a new file into the job's folder. */
-static int put(const job *j, const char *name, const void *bytes, size_t n, mode_t mode)
-{
-    str path = {0};
-    str_printf(&path, "%s/%s", j->folder.s, name);
-    char *slash = strrchr(path.s + j->folder.n + 1, '/');
-    if (slash) { /* cooperative_groups/reduce.h */
-        *slash = 0;
-        mkdir(path.s, 0700);
-        *slash = '/';
-    }
-    const int number = open(path.s, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-    FILE *file = number < 0 ? NULL : fdopen(number, "w");
-    bool fine = file && fwrite(bytes, 1, n, file) == n;
-    fine = file && fclose(file) == 0 && fine;
-    const int code = fine ? -1 : cannot(j, "write", path.s);
-    str_free(&path);
-    return code;
-}
-
 static int make_folder(job *j)
 {
-    const char *where = getenv("TMPDIR");
-    str_printf(&j->folder, "%s/ingot-run-XXXXXX", where && *where ? where : "/tmp");
-    if (!mkdtemp(j->folder.s)) {
-        const int code = cannot(j, "make the folder", j->folder.s);
-        str_free(&j->folder);
+    const int code = folder_make(j->c, &j->folder);
+    if (code >= 0)
         return code;
-    }
     str_printf(&j->program, "%s/program", j->folder.s);
     str_printf(&j->report, "%s/report", j->folder.s);
     str_printf(&j->printed, "%s/printed", j->folder.s);
     return -1;
-}
-
-/* Removes a folder with all its contents. */
-static void remove_tree(const char *path)
-{
-    DIR *folder = opendir(path);
-    for (const struct dirent *e; folder && (e = readdir(folder));) {
-        str inside = {0};
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-            continue;
-        str_printf(&inside, "%s/%s", path, e->d_name);
-        if (unlink(inside.s) != 0)
-            remove_tree(inside.s);
-        str_free(&inside);
-    }
-    if (folder)
-        closedir(folder);
-    rmdir(path);
 }
 
 /* ---- processes ---- */
@@ -190,7 +139,7 @@ static int compile_files(job *j, bool check_layouts)
         str_add(&text, file->text.s, file->text.n);
         if (check_layouts && !j->text.for_nvrtc && file->is_unit && file->uses_cuda && !file->is_c)
             layout_add(j->o, file->path, &text);
-        code = put(j, file->name, text.s, text.n, 0600);
+        code = folder_put(j->c, j->folder.s, file->name, text.s, text.n, 0600);
         str_free(&text);
     }
     return code >= 0 ? code : compile_program(j->c, j->o, &j->tools, &j->text, j->folder.s);
@@ -199,13 +148,7 @@ static int compile_files(job *j, bool check_layouts)
 /* Compiles into j->program; -1, or the exit code. */
 static int compile(job *j)
 {
-    int code = -1;
-    for (int i = 0; code < 0 && cuda_header_at(i).name; i++) {
-        const cuda_header h = cuda_header_at(i);
-        if (h.is_gpu && !j->text.for_nvrtc)
-            continue;
-        code = put(j, h.name, h.text, h.bytes, 0600);
-    }
+    int code = folder_put_headers(j->c, j->folder.s, j->text.for_nvrtc);
     if (code < 0)
         code = compile_files(j, true);
     if (code == COMPILE_AGAIN)
@@ -230,7 +173,7 @@ static int build(job *j)
         return code;
     if (!cache_get(&programs, j->key.s, j->key.n, &kept, &bytes))
         return compile(j);
-    code = put(j, "program", kept, bytes, 0700);
+    code = folder_put(j->c, j->folder.s, "program", kept, bytes, 0700);
     ig_free(kept);
     return code;
 }
@@ -314,7 +257,7 @@ static int start(const job *j, str *json)
     const int code = process_run(&c);
     word_list_free(&w);
     if (code < 0)
-        return cannot(j, "run", j->program.s);
+        return folder_cannot(j->c, "run", j->program.s);
     if (j->o->output) {
         size_t bytes;
         char *printed = str_read_file(j->printed.s, SOURCE_MOST_BYTES, &bytes);
@@ -334,7 +277,7 @@ static int prepare(job *j)
     }
     for (int i = 0; j->o->sources[i]; i++)
         if (rewrite_add(&j->text, j->o->sources[i]) < 0) {
-            cannot(j, "read", j->o->sources[i]);
+            folder_cannot(j->c, "read", j->o->sources[i]);
             return EXIT_INPUT;
         }
     return compiler_find(j->c, &j->tools);
@@ -354,6 +297,8 @@ static const char *best_gpu(void)
 static bool is_cuda(const program_options *o)
 {
     const char *name = o->device ? o->device : getenv("IG_CUDA_DEVICE");
+    if (!name || !*name)
+        name = getenv("IG_DEVICE");
     if (name && strcmp(name, "gpu") == 0)
         name = best_gpu();
     return name && strncmp(name, "cuda", 4) == 0 && (!name[4] || name[4] == ':');
@@ -375,7 +320,7 @@ int run_program(const command *c, const program_options *o)
     if (code < 0)
         code = start(&j, &json);
     if (j.folder.s)
-        remove_tree(j.folder.s);
+        folder_remove(j.folder.s);
     if (json.n)
         text_print(stdout, json.s);
     process_guard_end();

@@ -340,7 +340,8 @@ static cuda_tokens read_tokens(rewrite_job *job, const char *text, size_t bytes)
     cuda_tokens tokens;
     if (!job->names) {
         job->names = heap_get(sizeof *job->names);
-        if (kernel_unit_begin(job->names, NAMES_MOST_BYTES) == IG_OK && job->for_nvrtc)
+        if (kernel_unit_begin(job->names, NAMES_MOST_BYTES) == IG_OK &&
+            (job->for_nvrtc || job->is_portable))
             device_names(job);
     }
     if (!cuda_tokens_read(job->names, text, bytes, &tokens)) {
@@ -361,6 +362,21 @@ bool rewrite_has_main(const char *text, size_t bytes)
     return found;
 }
 
+/* The text as it is written, except that it includes the job's files by their names in the job. */
+static void source_text(const rewriter *r, const cuda_tokens *s, const int *files, str *out)
+{
+    const char *copied = r->text;
+    for (int i = 0; i < s->n_directives; i++) {
+        const cuda_token *name = &s->directives[i].at[1];
+        if (files[i] < 0)
+            continue;
+        str_add(out, copied, (size_t)(name->at - copied));
+        str_printf(out, "\"%s\"", r->job->files[files[i]].name);
+        copied = name->end;
+    }
+    str_puts(out, copied);
+}
+
 /* Writes the rewritten text of one file into job->files[number]. A C++ file without device code does not get
  * CUDA's names: it may define them itself. */
 static void rewrite_file(rewrite_job *job, int number, const char *path, const char *text,
@@ -371,14 +387,16 @@ static void rewrite_file(rewrite_job *job, int number, const char *path, const c
                   .path = path,
                   .is_unit = is_unit,
                   .is_c = is_c,
-                  .uses_cuda = is_unit && ends_with(path, ".cu"),
+                  .uses_cuda = is_unit && (job->all_cuda || ends_with(path, ".cu")),
                   .number = number,
                   .text = text};
     const cuda_tokens tokens = read_tokens(job, text, bytes);
     int *files = heap_get((size_t)(tokens.n_directives + 1) * sizeof *files);
-    str all = {0}, device = {0};
+    str all = {0}, source = {0}, device = {0};
     rewrite_includes(&r, &tokens, files);
-    if (job->for_nvrtc && !is_c)
+    if (job->is_portable && !is_c)
+        source_text(&r, &tokens, files, &source);
+    if ((job->for_nvrtc || job->is_portable) && !is_c)
         r.device = memcpy(heap_get(bytes + 1), text, bytes);
     if (!is_c) {
         declare_macros(&tokens);
@@ -388,14 +406,21 @@ static void rewrite_file(rewrite_job *job, int number, const char *path, const c
     }
     if (r.device)
         device_text(&r, &tokens, files, &device);
-    if (is_unit && !is_c && r.uses_cuda)
-        unit_add(job, path, device.s ? device.s : text, r.closures.s ? r.closures.s : "", &all);
+    if (is_unit && !is_c && r.uses_cuda) {
+        const unit_texts texts = {.written = source.s         ? source.s
+                                             : job->for_nvrtc ? NULL
+                                                              : text,
+                                  .device = device.s,
+                                  .lambdas = r.closures.s ? r.closures.s : ""};
+        unit_add(job, path, &texts, &all);
+    }
     str_puts(&all, "#line 1 ");
     unit_quote(&all, path, strlen(path));
     str_puts(&all, "\n");
     apply(&r, text + bytes, &all);
     str_free(&r.closures);
     job->files[number].text = all;
+    job->files[number].source = source;
     job->files[number].device = device;
     job->files[number].uses_cuda = r.uses_cuda;
     free(r.device);
@@ -425,7 +450,7 @@ static int add_file(rewrite_job *job, const char *path, bool is_unit)
                                      .real = real ? real : heap_string(path),
                                      .name = name.s,
                                      .is_unit = is_unit,
-                                     .is_c = is_unit && ends_with(path, ".c")};
+                                     .is_c = is_unit && !job->all_cuda && ends_with(path, ".c")};
     const size_t mark = bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     rewrite_file(job, number, path, text + mark, bytes - mark);
     free(text);
@@ -441,6 +466,7 @@ void rewrite_free(rewrite_job *job)
         free(job->files[i].real);
         free(job->files[i].name);
         str_free(&job->files[i].text);
+        str_free(&job->files[i].source);
         str_free(&job->files[i].device);
     }
     free(job->files);

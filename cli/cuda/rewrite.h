@@ -18,6 +18,7 @@ typedef struct rewritten {
     char *real; /* the same without links and "..", to identify the file */
     char *name; /* without folders; unique in the job */
     str text;
+    str source; /* as it is written, with the names of included files as in `text`, if the job needs it */
     str device;     /* the device side, for NVRTC (device.h), if the job needs it */
     bool is_unit;   /* it is compiled separately; other files are included */
     bool is_c;      /* a unit for the C compiler */
@@ -29,7 +30,12 @@ typedef struct rewrite_job {
     const char *const *options;                  /* for NVRTC */
     rewritten *files;
     int n_files;
-    bool for_nvrtc;     /* the device side is needed */
+    bool for_nvrtc; /* the program runs on an NVIDIA GPU: the device side is needed */
+    bool
+        is_portable; /* it runs on any device, without its sources: both sides are needed, and the texts of included
+                         * files */
+    bool is_linked;     /* device code is linked across files */
+    bool all_cuda;      /* units have device code, whatever their names */
     kernel_unit *names; /* of all files so far, with what is known about them */
 } rewrite_job;
 

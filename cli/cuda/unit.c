@@ -61,40 +61,56 @@ static void add_library(str *out)
     }
 }
 
-/* The texts of the files that units include, for NVRTC: alternating names and texts. */
-static void add_headers(const rewrite_job *job, str *out)
+/* The texts of the files that a unit includes: alternating names and texts. */
+static void add_headers(const rewrite_job *job, bool for_nvrtc, str *out)
 {
-    str_puts(out, "static const char *const ig_cuda_headers[] = {");
-    if (job->for_nvrtc)
+    str_printf(out, "static const char *const ig_cuda_%s[] = {",
+               for_nvrtc ? "gpu_headers" : "headers");
+    if (for_nvrtc)
         add_library(out);
-    for (int i = 0; i < job->n_files && job->for_nvrtc; i++) {
+    for (int i = 0; i < job->n_files; i++) {
         const rewritten *f = &job->files[i];
+        const str *side = for_nvrtc ? &f->device : &f->source;
         str text = {0};
         if (f->is_unit || f->is_c)
             continue;
         str_puts(&text, "#line 1 ");
         unit_quote(&text, f->path, strlen(f->path));
-        str_printf(&text, "\n%s", f->device.s ? f->device.s : "");
+        str_printf(&text, "\n%s", side->s ? side->s : "");
         add_header(out, f->name, text.s, text.n);
         str_free(&text);
     }
     str_puts(out, "0};\n");
 }
 
-void unit_add(const rewrite_job *job, const char *path, const char *text, const char *lambdas,
-              str *out)
+/* Adds the text with its lambdas, or 0, and the name of the list of its headers. */
+static void add_text(const char *text, const char *lambdas, const char *headers, str *out)
 {
     str all = {0};
-    str_printf(&all, *lambdas ? "%s\n%s" : "%s%s", text, lambdas);
-    str_puts(out, "#include \"cuda_runtime.h\"\n");
+    if (text) {
+        str_printf(&all, *lambdas ? "%s\n%s" : "%s%s", text, lambdas);
+        unit_quote(out, all.s, all.n);
+    } else {
+        str_puts(out, "0");
+    }
+    str_printf(out, ",\n%s,\n", text ? headers : "0");
+    str_free(&all);
+}
+
+void unit_add(const rewrite_job *job, const char *path, const unit_texts *texts, str *out)
+{
+    str_puts(out, "#define __CUDACC__ 1\n#define __NVCC__ 1\n#include \"cuda_runtime.h\"\n");
     add_list(out, "ig_cuda_defines", job->defines);
     add_list(out, "ig_cuda_folders", job->folders);
     add_list(out, "ig_cuda_options", job->options);
-    add_headers(job, out);
+    if (job->is_portable)
+        add_headers(job, false, out);
+    if (texts->device)
+        add_headers(job, true, out);
     str_puts(out, "static ig_cuda_unit ig_cuda_here = {");
     unit_quote(out, path, strlen(path));
     str_puts(out, ",\n");
-    unit_quote(out, all.s, all.n);
-    str_free(&all);
-    str_puts(out, ",\nig_cuda_defines, ig_cuda_folders, ig_cuda_options, ig_cuda_headers, 0};\n");
+    add_text(texts->written, texts->lambdas, job->is_portable ? "ig_cuda_headers" : "0", out);
+    add_text(texts->device, texts->lambdas, "ig_cuda_gpu_headers", out);
+    str_printf(out, "ig_cuda_defines, ig_cuda_folders, ig_cuda_options, %d, 0};\n", job->is_linked);
 }

@@ -6,8 +6,13 @@
 
 /* Adds text as a C string literal. */
 void unit_quote(str *out, const char *text, size_t bytes);
-/* Adds the definition of the unit: the text of the file at path, followed by the structs of its lambdas. */
-void unit_add(const rewrite_job *job, const char *path, const char *text, const char *lambdas,
-              str *out);
+/* The text of a file in the forms that a unit may have; NULL if it lacks one. */
+typedef struct unit_texts {
+    const char *written, *device; /* as in struct rewritten: source and device */
+    const char *lambdas;          /* the structs of its lambdas, which follow the text */
+} unit_texts;
+
+/* Adds the definition of the unit of the file at path. */
+void unit_add(const rewrite_job *job, const char *path, const unit_texts *texts, str *out);
 
 #endif

@@ -26,9 +26,9 @@
 #include <utility>
 
 #define __INGOT__ 1
-#define __CUDACC__ 1
 #define __CUDACC_VER_MAJOR__ 12
 #define __CUDACC_VER_MINOR__ 0
+#define __CUDACC_VER_BUILD__ 0
 #define __CUDA_RUNTIME_H__ 1
 #define __DRIVER_TYPES_H__ 1
 #define __VECTOR_TYPES_H__ 1

@@ -112,8 +112,10 @@ static const char math_constants_h[] =
 /* nvcc includes <math.h> and <limits.h> implicitly, so sources use them without an #include. */
 const char pp_prelude[] = "#define __INGOT__ 1\n"
                           "#define __CUDACC__ 1\n"
+                          "#define __NVCC__ 1\n"
                           "#define __CUDACC_VER_MAJOR__ 12\n"
                           "#define __CUDACC_VER_MINOR__ 0\n"
+                          "#define __CUDACC_VER_BUILD__ 0\n"
                           "#define CUDART_VERSION 12000\n"
                           "#define CUDA_VERSION 12000\n"
                           "#define __CUDA_ARCH__ 700\n"

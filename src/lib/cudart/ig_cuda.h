@@ -17,14 +17,17 @@ extern "C" {
 
 #define IG_CUDA_API __attribute__((visibility("default")))
 
-/* A source file with device code. The rewriter defines one in each file that is compiled. */
+/* A source file with device code. The rewriter defines one in each file that is compiled. It has its text in one or
+ * both of two forms: as it is written, for modules of the library, and its device side, for NVRTC. Lists end with NULL.
+ * Lists of headers have names and texts in turn: the files that the text includes, by the names in that text. */
 typedef struct ig_cuda_unit {
-    const char *name, *text;
-    const char *const *defines, *const *folders; /* all these lists end with NULL */
-    const char *const *options;                  /* for NVRTC */
-    const char *const
-        *headers; /* for NVRTC: alternating names and texts; empty unless NVRTC compiles the text */
-    void *state;  /* the library's; initially NULL */
+    const char *name;
+    const char *text, *const *headers;         /* as written; NULL: only an NVIDIA GPU can run it */
+    const char *gpu_text, *const *gpu_headers; /* the device side; NULL: only modules can run it */
+    const char *const *defines, *const *folders;
+    const char *const *options; /* for NVRTC */
+    int is_linked; /* its device code is linked with the other units that have this flag */
+    void *state;   /* the library's; initially NULL */
 } ig_cuda_unit;
 
 /* Registers a kernel under the address of its stub; call it before the first launch. name includes template

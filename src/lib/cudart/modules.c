@@ -109,16 +109,36 @@ static int requests_of(const ig_cuda_unit *unit, const char **out)
     return n;
 }
 
+/* The text of a file that the unit includes and brings along. */
+static const char *find_header(void *context, const char *name, bool quoted, size_t *bytes)
+{
+    const ig_cuda_unit *u = context;
+    for (const char *const *h = u->headers; quoted && h && *h; h += 2)
+        if (strcmp(h[0], name) == 0) {
+            *bytes = strlen(h[1]);
+            return h[1];
+        }
+    return NULL;
+}
+
 static void compile(struct state *s)
 {
-    const ig_cuda_unit *u = s->unit;
+    ig_cuda_unit *u = s->unit;
+    if (!u->text) {
+        ig_fail(IG_ERR_UNSUPPORTED, "%s was compiled for NVIDIA GPUs only", u->name);
+        cudart_print_error();
+        cudart_watch_unbuilt(IG_ERR_UNSUPPORTED);
+        return;
+    }
     const char **requests = memory_new((size_t)(requests_of(u, NULL) + 1) * sizeof *requests);
     if (!requests)
         return;
     const kernel_parse_options options = {.preprocess = {.defines = u->defines,
                                                          .n_defines = cudart_count(u->defines),
                                                          .folders = u->folders,
-                                                         .n_folders = cudart_count(u->folders)},
+                                                         .n_folders = cudart_count(u->folders),
+                                                         .find = find_header,
+                                                         .context = u},
                                           .skip_host = true,
                                           .instances = requests,
                                           .n_instances = requests_of(u, requests)};

@@ -81,9 +81,16 @@ void cudart_print_error(void)
 
 /* ---- the target ---- */
 
-static const backend *choose(void)
+/* The name of the device: --device of `ingot run`, or IG_DEVICE. NULL: the CPU. */
+static const char *chosen_name(void)
 {
     const char *name = getenv("IG_CUDA_DEVICE");
+    return name && *name ? name : getenv("IG_DEVICE");
+}
+
+static const backend *choose(void)
+{
+    const char *name = chosen_name();
     const backend *dev = backend_find(name && *name ? name : "cpu");
     if (!dev)
         backend_missing(name);
@@ -97,7 +104,7 @@ static const backend *choose(void)
 _Noreturn static void end_without_device(void)
 {
     enum { NOT_THERE = 4 };
-    const char *name = getenv("IG_CUDA_DEVICE");
+    const char *name = chosen_name();
     cudart_print_error();
     if (name && strncmp(name, "cuda", 4) == 0)
         log_line(IG_NOTE, "the program also runs with '--device cpu'%s",

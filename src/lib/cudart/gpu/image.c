@@ -22,13 +22,13 @@ static char *key_of(const ig_cuda_unit *u, int capability, const gpu_expression 
                     size_t *bytes)
 {
     text key = {0};
-    const char *const parts[] = {ig_version(), u->name, u->text};
+    const char *const parts[] = {ig_version(), u->name, u->gpu_text};
     text_add(&key, "1 %d\n", capability);
     key_list(&key, parts, 3);
     key_list(&key, u->defines, cudart_count(u->defines));
     key_list(&key, u->folders, cudart_count(u->folders));
     key_list(&key, u->options, cudart_count(u->options));
-    key_list(&key, u->headers, cudart_count(u->headers));
+    key_list(&key, u->gpu_headers, cudart_count(u->gpu_headers));
     for (int i = 0; i < n; i++)
         text_add(&key, "%zu %s\n", strlen(expressions[i].name), expressions[i].name);
     *bytes = key.used;

@@ -124,7 +124,7 @@ static char *source_of(const ig_cuda_unit *u)
     text_add(&t, "#include \"ingot_nvrtc.h\"\n#line 1 \"");
     for (const char *c = u->name; *c; c++)
         text_add(&t, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
-    text_add(&t, "\"\n%s", u->text);
+    text_add(&t, "\"\n%s", u->gpu_text);
     return text_take(&t);
 }
 
@@ -134,13 +134,13 @@ static ig_status attempt(const ig_cuda_unit *u, const char *source, const words 
                          const gpu_expression *all, const char **expressions, gpu_image *out,
                          bool *again)
 {
-    const int n = cudart_count(u->headers) / 2;
+    const int n = cudart_count(u->gpu_headers) / 2;
     const char **names = memory_new((size_t)(2 * n + 1) * sizeof *names);
     if (!names)
         return IG_ERR_MEMORY;
     for (int i = 0; i < n; i++) {
-        names[i] = u->headers[2 * i];
-        names[n + i] = u->headers[2 * i + 1];
+        names[i] = u->gpu_headers[2 * i];
+        names[n + i] = u->gpu_headers[2 * i + 1];
     }
     nvrtc_image image = {.symbols = out->symbols};
     ig_status status = nvrtc_compile(&(nvrtc_source){.text = source,

@@ -143,8 +143,12 @@ static void load(loaded *l)
     l->error = cudaErrorMemoryAllocation;
     if (!l->expressions)
         return;
+    if (!l->unit->gpu_text)
+        ig_fail(IG_ERR_UNSUPPORTED, "%s was compiled without its text for NVRTC", l->unit->name);
     const ig_status status =
-        gpu_compile(l->unit, gpu_capability(), l->expressions, l->n_expressions, &l->image);
+        !l->unit->gpu_text
+            ? IG_ERR_UNSUPPORTED
+            : gpu_compile(l->unit, gpu_capability(), l->expressions, l->n_expressions, &l->image);
     if (status == IG_ERR_DEVICE)
         end_without_compiler();
     if (status != IG_OK) {

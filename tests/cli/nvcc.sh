@@ -1,0 +1,199 @@
+# ingot nvcc: options and files of nvcc's command line, and the build tools that call it: make, CMake, setup.py. The
+# programs run on the CPU and, if it is there, on OpenCL.
+. tests/check.sh
+. tests/cuda/comments.sh
+needs_compiler 'ingot nvcc'
+ingot=$(realpath "$ingot")
+mkdir -p "$temporary/project/inc" "$temporary/tmp"
+cd "$temporary/project" || exit 1
+export TMPDIR=$temporary/tmp
+devices=cpu
+"$ingot" devices 2>/dev/null | grep -q '^opencl:0' && devices='cpu opencl:0'
+
+# gives CODE OUTPUT WORDS...: exit code and output of a command.
+gives() {
+    local code=$1 expected=$2 output got
+    shift 2
+    output=$("$@" 2>&1)
+    got=$?
+    echo "exit code $got: $output"
+    [ $got = "$code" ] && [[ "$output" == $expected ]]
+}
+nvcc() { "$ingot" nvcc "$@"; }
+# on_devices OUTPUT PROGRAM...: on each device.
+on_devices() {
+    local expected=$1 device
+    shift
+    for device in $devices; do
+        echo "$device"
+        IG_DEVICE=$device gives 0 "$expected" "$@" || return 1
+    done
+}
+
+cat >main.cpp <<'CPP'
+#include "inc/sum.h"
+#include <cstdio>
+#ifdef __CUDACC__
+#error this is a file of the host
+#endif
+int main(int n, char **) { std::printf("%d %d\n", sum(4 + n), in_c(2)); }
+CPP
+cat >inc/sum.h <<'H'
+#pragma once
+#ifdef __cplusplus
+extern "C"
+#endif
+int in_c(int x);
+#ifdef __cplusplus
+int sum(int n);
+#endif
+H
+echo '#include "inc/sum.h"
+int in_c(int class) { return class + OFFSET; }' >part.c
+echo '__device__ int thrice(int n) { return FACTOR * n; }' >inc/thrice.cuh
+cat >sum.cu <<'CUDA'
+#include "inc/sum.h"
+#include <thrice.cuh>
+template <typename T, int B> __global__ void add(T *to, int n)
+{
+    if (threadIdx.x < n)
+        atomicAdd(to, (T)thrice((int)threadIdx.x + B));
+}
+int sum(int n)
+{
+    int *at, result = 0;
+    cudaMalloc(&at, sizeof *at);
+    cudaMemset(at, 0, sizeof *at);
+    add<int, 1><<<1, 32>>>(at, n);
+    cudaMemcpy(&result, at, sizeof *at, cudaMemcpyDeviceToHost);
+    cudaFree(at);
+    return result;
+}
+CUDA
+options='-O2 -Iinc -DFACTOR=3 -D OFFSET=40'
+
+check 'sources of three languages' nvcc $options -std=c++14 -arch=sm_80 -o one main.cpp part.c sum.cu
+check 'and the program' on_devices '45 42' ./one
+check 'the objects' nvcc $options -c -Xcompiler -fPIC,-Wall main.cpp part.c sum.cu -MD -MP
+check 'a rule names the files of the program' gives 0 'sum.o : sum.cu inc/sum.h */inc/thrice.cuh
+inc/sum.h:
+*/inc/thrice.cuh:' cat sum.d
+check 'the link' nvcc -o two main.o part.o sum.o -lm -L/nowhere -Xlinker --as-needed
+mv inc/thrice.cuh inc/away
+check 'the program needs no sources' gives 0 '45 42' ./two
+mv inc/away inc/thrice.cuh
+check 'an archive' nvcc $options -lib -o libsum.a sum.cu part.o
+check 'a link with it' nvcc -o three main.o -L. -lsum
+check 'and the program' gives 0 '45 42' ./three
+check 'a shared library' nvcc -shared -o libsum.so sum.o part.o
+check 'a link with that' nvcc -o four main.o libsum.so -Xlinker -rpath,.
+check 'and the program' gives 0 '63 42' ./four more
+check 'rules alone' gives 0 'sum.o : sum.cu inc/sum.h */inc/thrice.cuh' "$ingot" nvcc -Iinc -M sum.cu
+printf '%s\n' '-Iinc "-DFACTOR=3"' '-DOFFSET=40 -c' >options.txt
+check 'options from a file' nvcc --options-file options.txt -o again.o sum.cu
+check 'CXX of several words' env CXX="env c++ -DWORDS=1" "$ingot" nvcc -dc -Iinc -DFACTOR=WORDS sum.cu -o words.o
+check '-dlink' nvcc -dlink words.o -o linked.o
+
+# ---- what is refused ----
+
+check 'an unknown option' gives 2 "*unknown option '-quick'*" "$ingot" nvcc -c -quick sum.cu
+check 'device code in a format of NVIDIA' gives 4 "*'-ptx' is not supported: *source text*" "$ingot" nvcc -ptx sum.cu
+check 'no input' gives 2 '*name a source file*' "$ingot" nvcc -c
+check 'a file that is not there' gives 5 "*cannot read 'none.cu'*" "$ingot" nvcc -c none.cu
+mkdir -p system/cub
+echo '#error the header of the system' >system/cub/cub.cuh
+printf '%s\n' '#include <cstdio>' '#include <cub/cub.cuh>' 'int main() {}' >library.cu
+check "a library of NVIDIA's on the compiler's own path" \
+    gives 5 "library.cu:2:10: error: 'cub/cub.cuh' belongs to CUB*" env CPATH=system "$ingot" nvcc -c library.cu
+check 'also in ingot run' gives 5 "library.cu:2:10: error: 'cub/cub.cuh' belongs to CUB*" env CPATH=system "$ingot" run library.cu
+printf '%s\n' 'int main() {' '    return missing();' '}' >broken.cu
+check "the compiler's messages about the program" gives 5 '*broken.cu:2:*missing*' "$ingot" nvcc -c broken.cu
+
+# ---- build tools ----
+
+cat >Makefile <<'MAKE'
+NVCC = nvcc
+objects = main.o sum.o part.o
+made: $(objects)
+	$(NVCC) -o $@ $^
+%.o: %.cu
+	$(NVCC) $(FLAGS) -gencode arch=compute_70,code=sm_70 -Xptxas -v -lineinfo -c $< -o $@ -MMD -MF $*.d
+%.o: %.cpp
+	$(NVCC) $(FLAGS) -c $< -o $@
+%.o: %.c
+	$(NVCC) $(FLAGS) -c $< -o $@
+-include *.d
+MAKE
+rm -f ./*.o ./*.d
+check 'a Makefile' make -s NVCC="$ingot nvcc" FLAGS="$options"
+check 'its program' gives 0 '45 42' ./made
+touch inc/thrice.cuh
+check 'it builds what a changed header concerns' gives 0 '*sum.cu*' make NVCC="$ingot nvcc" FLAGS="$options"
+
+toolkit=$temporary/cuda
+check 'a toolkit folder' nvcc --toolkit "$toolkit"
+check 'its version' gives 0 '*release 12.0, V12.0*' "$toolkit/bin/nvcc" --version
+if command -v cmake >/dev/null; then
+    cat >CMakeLists.txt <<'CMAKE'
+cmake_minimum_required(VERSION 3.18)
+project(sums LANGUAGES C CXX CUDA)
+find_package(CUDAToolkit REQUIRED)
+include_directories(inc)
+add_compile_definitions(FACTOR=3 OFFSET=40)
+add_library(sums STATIC sum.cu part.c)
+set_target_properties(sums PROPERTIES CUDA_SEPARABLE_COMPILATION ON POSITION_INDEPENDENT_CODE ON)
+add_executable(made main.cpp)
+target_link_libraries(made sums CUDA::cudart)
+CMAKE
+    check 'CMake finds the compiler' gives 0 '*CUDA compiler identification is NVIDIA 12.0*Detecting CUDA compiler ABI info - done*' \
+        cmake -S . -B cmake -DCMAKE_CUDA_COMPILER="$toolkit/bin/nvcc"
+    check 'and builds' cmake --build cmake
+    check 'the program' gives 0 '45 42' cmake/made
+else
+    skip CMake 'it is not installed'
+fi
+if python3 -c 'import setuptools' 2>/dev/null; then
+    cat >setup.py <<'PY'
+import os
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+home = os.environ["CUDA_HOME"]
+
+class build(build_ext):
+    def build_extensions(self):
+        self.compiler.src_extensions.append(".cu")
+        usual = self.compiler._compile
+        def compile(obj, src, ext, cc_args, extra, pp):
+            if not src.endswith(".cu"):
+                return usual(obj, src, ext, cc_args, [], pp)
+            self.spawn([home + "/bin/nvcc", *pp, "-c", src, "-o", obj, "--compiler-options", "'-fPIC'", *extra])
+        self.compiler._compile = compile
+        super().build_extensions()
+    def get_ext_filename(self, name):
+        return name + ".so"
+    def get_export_symbols(self, extension):
+        return []
+
+setup(name="sums", ext_modules=[Extension(
+    "sums", ["sum.cu", "part.c", "entry.cpp"], include_dirs=["inc", home + "/include"],
+    define_macros=[("FACTOR", "3"), ("OFFSET", "40")], library_dirs=[home + "/lib64"], libraries=["cudart"],
+    runtime_library_dirs=[home + "/lib64"], extra_compile_args=["-O2", "-std=c++17", "--expt-relaxed-constexpr"])],
+    cmdclass={"build_ext": build})
+PY
+    cat >entry.cpp <<'CPP'
+#include "inc/sum.h"
+#include <cuda_runtime.h>
+extern "C" int entry(int n)
+{
+    int devices = 0;
+    return cudaGetDeviceCount(&devices) == cudaSuccess && devices == 1 ? sum(n) + in_c(0) : -1;
+}
+CPP
+    check 'setup.py' env CUDA_HOME="$toolkit" python3 setup.py -q build_ext --build-lib python
+    check 'its module' gives 0 85 python3 -c 'import ctypes; print(ctypes.CDLL("python/sums.so").entry(5))'
+else
+    skip setup.py 'Python has no setuptools'
+fi
+check 'no files are left' gives 0 '' ls "$TMPDIR"
+finish
