@@ -1,31 +1,17 @@
 /* The tree of shards, see shards.h. It depends on the number of shards only. */
 #include "lib/nn/shards.h"
 
+#include "base/parts.h"
+
 void shards_of_rank(int count, int ranks, int rank, int *first, int *end)
 {
-    *first = (int)((int64_t)count * rank / ranks);
-    *end = (int)((int64_t)count * (rank + 1) / ranks);
-}
-
-/* True if [lo, hi) is a node of the tree. */
-static bool is_node(int lo, int hi, int count)
-{
-    int from = 0, to = count;
-    while (from < lo || to > hi) {
-        const int middle = from + (to - from) / 2;
-        if (hi <= middle)
-            to = middle;
-        else if (lo >= middle)
-            from = middle;
-        else
-            return false;
-    }
-    return from == lo && to == hi;
+    *first = (int)part_first(count, ranks, rank);
+    *end = (int)part_first(count, ranks, rank + 1);
 }
 
 bool nodes_are_halves(const node *list, int n, int count)
 {
-    return n > 1 && is_node(list[n - 2].lo, list[n - 1].hi, count);
+    return n > 1 && part_is_node(list[n - 2].lo, list[n - 1].hi, count);
 }
 
 int nodes_of_rank(int count, int ranks, int rank, node *list)

@@ -1,5 +1,6 @@
 /* Vectors with all entries of a model, and their division among the ranks, see shards.h. */
 #include "base/hash.h"
+#include "base/parts.h"
 #include "lib/nn/shards.h"
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,7 @@ static void fill_places(shards *s, ig_array *const *list)
 
 int64_t vector_piece(const shards *s, int rank)
 {
-    const int64_t all = s->at[s->n].piece;
-    return all / s->ranks * rank + all % s->ranks * rank / s->ranks;
+    return part_first(s->at[s->n].piece, s->ranks, rank);
 }
 
 static void fill_cuts(shards *s)
