@@ -13,22 +13,11 @@
 #define BLOCKS_BLOCKS_H
 
 #include "engine/eval/engine.h"
+#include "engine/program/cuts.h"
 #include "ingot/blocks.h"
 
 /* How blocks are evaluated. */
 static const eval_context block_context = {.is_block = true};
-
-/* A part of an index space: lo <= i < hi in each axis. */
-typedef struct box {
-    int64_t lo[IG_MAX_NDIM], hi[IG_MAX_NDIM];
-} box;
-
-int64_t box_size(const box *b, int ndim); /* number of elements */
-box box_whole(int ndim, const int64_t *shape);
-bool box_same(const box *a, const box *b, int ndim);
-/* Copies `part` from an array that has the box a to one that has the box b. */
-void box_move(const box *part, int ndim, size_t bytes, const box *a, const char *from, const box *b,
-              char *to);
 
 /* ---- steps ---- */
 
@@ -77,6 +66,7 @@ typedef struct step {
     ig_array *root;
     int sight; /* steps that are split: which of the step's root */
     step_kind kind;
+    node_cut cut_by; /* what a block needs; not of STEP_CALL and STEP_ASSEMBLE */
     edge *in;
     edge *place; /* STEP_ASSEMBLE: where each input lies in the result */
     int n_in;
@@ -139,10 +129,6 @@ box map_input(const step *s, int i, const box *b);
 /* The block s->want of a step, whose function is called for each chunk. in: the inputs' blocks. NULL on failure. */
 ig_array *map_run(const step *s, ig_array *const *in);
 
-/* The part of the axes [first, ndim) of a shape that the linear range [from, to) of these axes covers, and the linear
- * index of its first element. It is contiguous in that order. */
-int64_t box_of_range(const int64_t *shape, int first, int ndim, int64_t from, int64_t to, box *out);
-
 /* ---- sources ---- */
 
 bool source_is_selection(const block_source *s); /* of keep_selected */
@@ -156,47 +142,27 @@ block_source *host_make(const ig_array *root, buffer *data);
 void host_give(const block_source *s, buffer *data);
 
 ig_status block_read(const block_source *s, const box *b, void *to);
-void box_strides_of(const box *b, int ndim, int64_t *stride); /* of an array that has the box */
-/* The place of a part's first element in an array that has the box b and these strides. */
-int64_t box_place_in(const box *b, const int64_t *stride, const box *part, int ndim);
-
-/* True if the elements of b follow each other in an array of this shape. */
-bool box_is_run(const box *b, int ndim, const int64_t *shape);
 /* The elements of b, which is a run, as a buffer over `all` elements of a source, which calls release(owner) at its end.
  * NULL on failure. */
 buffer *source_part(const block_source *s, const void *all, const box *b,
                     void (*release)(void *owner), void *owner);
 
-/* True if the part of b that a does not cover is one box, *rest (which may be empty), whose elements are contiguous in b.
- * Then *both is the part that a covers. Else *rest is b. */
-bool box_reuse(const box *a, const box *b, int ndim, box *both, box *rest);
-
 /* ---- stages ---- */
-
-typedef enum stage_kind {
-    STAGE_TILES, /* blocks of the result */
-    STAGE_FOLD, /* a reduction whose rows are cut: parts of rows are folded, and the values joined */
-    STAGE_PRODUCT, /* a contraction whose sums are cut: parts are added in order */
-    STAGE_SCAN,    /* running folds whose rows are cut: a part continues the parts before it */
-    STAGE_TABLE,   /* counts, writes and reads at computed places, of parts of their inputs */
-    STAGE_SORT     /* sorted runs of rows, which are merged */
-} stage_kind;
 
 /* Where the results of a stage go. TO_MEMORY: to the device. TO_HOST: they are too large for it, and host memory is not. */
 typedef enum stage_to { TO_MEMORY, TO_FILE, TO_SINK, TO_HOST } stage_to;
 
-/* Computes some roots of one shape from sources and from results of earlier stages. The roots are cut into tiles. For
- * STAGE_FOLD and STAGE_PRODUCT, there is one root, and the sums of each tile are cut into parts. For STAGE_SCAN, the last
- * axis of each tile is. A block is a part of a tile, or a tile. */
+/* Computes some roots of one shape from sources and from results of earlier stages. The roots are cut into tiles. Except for
+ * CUT_APART and CUT_MERGE, there is one root, and its rows are cut into parts. A block is a part of a tile, or a tile. */
 typedef struct stage {
-    stage_kind kind;
+    cut_join join;
     stage_to to;
     ig_array **root; /* owned list */
     int n_root;
     int first_sink; /* TO_SINK: the sink of root[0]; the others follow */
     int64_t tile[IG_MAX_NDIM];
     int64_t part;        /* elements of a part of a row */
-    ig_array *merged[2]; /* STAGE_SORT: the arrays that its blocks read; they belong to the scope */
+    ig_array *merged[2]; /* CUT_MERGE: the arrays that its blocks read; they belong to the scope */
     int64_t runs;        /* of a row */
     steps work;
     double share; /* of the limit that the blocks in flight should take */
@@ -223,7 +189,7 @@ box stage_block(const stage *s, int64_t tile, int64_t part);
  * these blocks, which may begin before it. */
 int64_t stage_want(const stage *s, int64_t tile, int64_t part, box *want);
 /* Builds the result of a part of a tile from the blocks of the ends. sum: the result of the parts before, for
- * STAGE_PRODUCT and STAGE_TABLE; for STAGE_SCAN their out[1]. NULL for the first part. Returns the number of arrays, 0 on
+ * CUT_ORDERED and CUT_UPDATE; for CUT_CARRY their out[1]. NULL for the first part. Returns the number of arrays, 0 on
  * failure. */
 int stage_build(const stage *s, int64_t tile, int64_t part, int64_t skip, ig_array *const *ends,
                 ig_array *sum, ig_array **out);
@@ -233,10 +199,10 @@ int fold_join(const ig_array *root, ig_array *const *left, ig_array *const *righ
 /* The root's block, from the joined results. */
 ig_array *stage_finish(const stage *s, int64_t tile, ig_array *const *made);
 
-/* The same for STAGE_SCAN: scan.c. */
+/* The same for CUT_CARRY: scan.c. */
 int scan_build(const stage *s, int64_t part, ig_array *x, ig_array *carry, ig_array **out);
 int64_t scan_unit(const ig_array *root); /* elements; parts are multiples of it */
-/* The same for STAGE_TABLE: table.c. */
+/* The same for CUT_UPDATE: table.c. */
 bool table_fits(const ig_array *root);   /* there is such a stage for the root */
 int64_t table_row(const ig_array *root); /* the length of the axis that is cut into parts */
 bool table_cuts(const ig_array *root);   /* the result may be cut into tiles */
@@ -245,12 +211,13 @@ ig_array *table_seen(const ig_array *root);
 /* Reads elements of such an array, or of a part of it, at the places in index. */
 ig_array *table_pick(ig_array *index, ig_array *seen);
 int table_ends(const ig_array *root, ig_array **ends); /* n_in arrays; 0 on failure */
-void table_want(const stage *s, const box *tile, int64_t from, int64_t to, box *want);
+void table_want(const stage *s, const box *tile, int64_t from, int64_t to,
+                box *want); /* of writes */
 ig_array *table_build(const stage *s, int64_t tile, int64_t part, ig_array *const *ends,
                       ig_array *sum);
 ig_array *table_finish(const stage *s, int64_t tile, ig_array *made);
 
-/* STAGE_SORT: sort.c. Rows are cut into pieces of `length`, which are sorted and written to files as runs. */
+/* CUT_MERGE: sort.c. Rows are cut into pieces of `length`, which are sorted and written to files as runs. */
 bool sort_fits(const ig_array *root);
 /* The sorted pieces: out[i][0] their elements, and for argsort out[i][1] their places. Returns the number of i; 0 on
  * failure. */

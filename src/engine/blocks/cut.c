@@ -81,9 +81,9 @@ uint64_t stage_tile_bytes(const stage *s, bool summed)
 static bool is_spread(const stage *s)
 {
     const uint64_t ranks = team_shares() ? (uint64_t)ig_team_size() : 1;
-    const int64_t parts = s->kind == STAGE_FOLD ? stage_parts(s) : 1;
+    const int64_t parts = s->join == CUT_TREE ? stage_parts(s) : 1;
     /* Blocks are not equally long. More tiles of a product would read more. */
-    const uint64_t wanted = ranks == 1 || s->kind == STAGE_PRODUCT ? ranks : 4 * ranks;
+    const uint64_t wanted = ranks == 1 || s->join == CUT_ORDERED ? ranks : 4 * ranks;
     return (uint64_t)(stage_tiles(s) * parts) >= wanted ||
            s->load + stage_tile_bytes(s, false) < ranks * SPREAD_BYTES;
 }
@@ -102,7 +102,7 @@ static uint64_t contract_bytes(const ig_array *root)
 /* The same for all contractions of a stage. */
 static uint64_t work_bytes(const stage *s)
 {
-    uint64_t sum = s->kind == STAGE_PRODUCT ? contract_bytes(s->root[0]) : 0;
+    uint64_t sum = s->join == CUT_ORDERED ? contract_bytes(s->root[0]) : 0;
     for (int i = 0; i < s->work.n; i++)
         if (s->work.step[i].kind == STEP_CONTRACT && !s->work.step[i].cut)
             sum += contract_bytes(s->work.step[i].root);
@@ -149,15 +149,15 @@ static bool has_rows(const stage *s)
 static int64_t next_length(const block_plan *p, const stage *s, int axis)
 {
     const int ndim = s->root[0]->view.ndim;
-    if (s->kind == STAGE_TABLE && axis < ndim && !table_cuts(s->root[0]))
+    if (s->join == CUT_UPDATE && axis < ndim && !table_cuts(s->root[0]))
         return 0;
-    if (s->kind == STAGE_TILES && axis == ndim - 1 && has_rows(s))
+    if (s->join == CUT_APART && axis == ndim - 1 && has_rows(s))
         return 0;
-    if (!stage_continues(s) || axis < ndim - (s->kind == STAGE_SCAN))
+    if (!stage_continues(s) || axis < ndim - (s->join == CUT_CARRY))
         return axis < ndim ? shorter(p, s, axis) : 0;
     int64_t unit = stage_unit(s);
     const ig_ints chunk = s->to == TO_SINK ? p->sink[s->first_sink].chunk : (ig_ints){NULL, 0};
-    if (s->kind == STAGE_SCAN && chunk.v &&
+    if (s->join == CUT_CARRY && chunk.v &&
         chunk.v[ndim - 1] > unit) /* a power of 2: see block_plan_make */
         unit = chunk.v[ndim - 1];
     return axis == ndim && s->part > unit ? s->part / 2 : 0;
@@ -241,7 +241,7 @@ static ig_status cut_tiles(const block_plan *p, stage *s, uint64_t most, bool pa
         for (int i = 0; i < ndim + parts; i++) {
             int64_t *cut = i < ndim ? &s->tile[i] : &s->part, lengths[LENGTHS_MOST];
             const int n = lengths_of(p, s, i, lengths);
-            const bool grows = s->kind == STAGE_TABLE && i == ndim; /* the table stays as large */
+            const bool grows = s->join == CUT_UPDATE && i == ndim; /* the table stays as large */
             for (int k = 0; k < n && !(grows && out > most / 2); k++) {
                 const int64_t old = *cut;
                 const uint64_t load = s->load;
@@ -314,7 +314,7 @@ bool stage_is_chained(const block_plan *p, const stage *s)
 uint64_t stage_window_bytes(const block_plan *p, const stage *s)
 {
     const int64_t blocks = stage_tiles(s) * stage_parts(s);
-    const uint64_t each = blocks > 1 && s->kind != STAGE_PRODUCT && s->read > s->load
+    const uint64_t each = blocks > 1 && s->join != CUT_ORDERED && s->read > s->load
                               ? (s->read - s->load) / (uint64_t)(blocks - 1)
                               : s->load;
     const uint64_t n = stage_in_flight(p, s), shared = s->load > each ? s->load - each : 0;
@@ -335,7 +335,7 @@ static uint64_t workers_cost(const block_plan *p, const stage *s)
     if (read == UINT64_MAX)
         return read;
     const uint64_t all = read + s->load + blocks * BLOCK_COST;
-    return s->kind == STAGE_PRODUCT && ig_math_mode() == IG_MATH_SAME ? 2 * all : all;
+    return s->join == CUT_ORDERED && ig_math_mode() == IG_MATH_SAME ? 2 * all : all;
 }
 
 /* The lengths of the two longest axes of tiles, and of parts. */
@@ -371,7 +371,7 @@ static ig_status fits_workers(const block_plan *p, stage *s, uint64_t most, uint
     const uint64_t out = stage_tile_bytes(s, true),
                    n = stage_is_chained(p, s) ? 1 : stage_in_flight(p, s);
     const int64_t ranks = team_shares() ? ig_team_size() : 1;
-    const bool even = s->kind != STAGE_PRODUCT || stage_tiles(s) % ranks == 0;
+    const bool even = s->join != CUT_ORDERED || stage_tiles(s) % ranks == 0;
     const bool enough = p->n_dev == 1 || stage_tiles(s) * stage_parts(s) >= 2 * p->workers * ranks;
     *fits = enough && even && is_spread(s) && stage_window_bytes(p, s) + 3 * n * out <= most &&
             s->load + out <= block;
@@ -382,7 +382,7 @@ static ig_status fits_workers(const block_plan *p, stage *s, uint64_t most, uint
 static ig_status best_part(const block_plan *p, stage *s, tile_lengths *t, uint64_t most,
                            uint64_t block, uint64_t *cost)
 {
-    const int64_t unit = s->kind == STAGE_TILES ? t->part : stage_unit(s);
+    const int64_t unit = s->join == CUT_APART ? t->part : stage_unit(s);
     int64_t best = t->part;
     *cost = UINT64_MAX;
     set_tile(s, t);
@@ -414,7 +414,7 @@ static ig_status cut_for_workers(const block_plan *p, stage *s, uint64_t most, u
     const int ahead = s->ahead;
     uint64_t least = UINT64_MAX;
     longest_axes(s, &whole);
-    if (s->kind != STAGE_TILES)
+    if (s->join != CUT_APART)
         for (whole.part = stage_unit(s); whole.part < stage_row(s);)
             whole.part *= 2;
     best = whole;
@@ -493,12 +493,12 @@ static ig_status cut_parts(const block_plan *p, stage *s, uint64_t most, bool *f
         s->part *= 2;
     *fits = false;
     TRY(stage_estimate(s));
-    const bool product = s->kind == STAGE_PRODUCT;
+    const bool product = s->join == CUT_ORDERED;
     if (product && !is_spread(s))
         cut_for_team(p, s);
     for (;;) { /* the tile is held while its parts are read, and one rank adds all its parts */
         const bool large = stage_tile_bytes(s, false) > most / (product ? 4 : 3);
-        if (!large && (s->kind == STAGE_FOLD || is_spread(s)))
+        if (!large && (s->join == CUT_TREE || is_spread(s)))
             break;
         int axis = 0;
         for (int i = 1; i < ndim; i++)
@@ -511,7 +511,7 @@ static ig_status cut_parts(const block_plan *p, stage *s, uint64_t most, bool *f
         s->tile[axis] = half;
     }
     TRY(stage_estimate(s));
-    while (s->kind == STAGE_FOLD && !is_spread(s) && s->part > unit) {
+    while (s->join == CUT_TREE && !is_spread(s) && s->part > unit) {
         s->part /= 2;
         TRY(stage_estimate(s));
     }
@@ -563,14 +563,14 @@ static ig_status cut_parts(const block_plan *p, stage *s, uint64_t most, bool *f
 
 ig_status stage_cut(const block_plan *p, stage *s, uint64_t most, bool *fits)
 {
-    if (p->n_dev && (s->kind == STAGE_TILES || s->kind == STAGE_PRODUCT)) {
+    if (p->n_dev && (s->join == CUT_APART || s->join == CUT_ORDERED)) {
         TRY(cut_for_workers(p, s, (uint64_t)(0.95 * s->share * (double)p->limit),
                             getenv("IG_BLOCK_BYTES") ? most : UINT64_MAX, fits));
         if (*fits)
             return IG_OK;
     }
-    if (s->kind == STAGE_FOLD || s->kind == STAGE_PRODUCT)
+    if (s->join == CUT_TREE || s->join == CUT_ORDERED)
         return cut_parts(p, s, most, fits);
-    return s->kind == STAGE_TABLE && table_cuts(s->root[0]) ? cut_table(p, s, most, fits)
-                                                            : cut_tiles(p, s, most, true, fits);
+    return s->join == CUT_UPDATE && table_cuts(s->root[0]) ? cut_table(p, s, most, fits)
+                                                           : cut_tiles(p, s, most, true, fits);
 }

@@ -255,4 +255,4 @@ uint64_t stage_cost(const block_plan *p, const stage *s)
     return sum;
 }
 
-bool stage_continues(const stage *s) { return s->kind == STAGE_SCAN || s->kind == STAGE_TABLE; }
+bool stage_continues(const stage *s) { return s->join == CUT_CARRY || s->join == CUT_UPDATE; }

@@ -2,7 +2,11 @@
 #include "engine/blocks/fold.h"
 
 #include "base/error.h"
+#include "base/parts.h"
 #include "engine/blocks/worker.h"
+
+/* The order of a fold joins parts as the tree over this many parts, which is a power of 2. */
+static const int64_t PARTS_MOST = (int64_t)1 << 62;
 
 static void entry_drop(entry *e)
 {
@@ -61,7 +65,7 @@ ig_status fold_settle(fold_stack *f, worker *w)
 {
     for (;;) {
         const entry *right = &f->entry[f->depth - 1], *left = right - 1;
-        if (f->depth < 2 || left->count != right->count || left->at % (2 * left->count))
+        if (f->depth < 2 || !part_is_node(left->at, right->at + right->count, PARTS_MOST))
             return IG_OK;
         TRY(join_top(f, w));
     }

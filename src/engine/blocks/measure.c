@@ -70,7 +70,7 @@ static ig_status graph_bytes(const block_plan *p, ig_array *const *made, int n, 
 static ig_array *stand_in_sum(const stage *s, int64_t tile, ig_array *const *ends)
 {
     ig_array *out[2];
-    if (s->kind == STAGE_PRODUCT) {
+    if (s->join == CUT_ORDERED) {
         const ig_array *root = s->root[0];
         const ig_dtype dtype = (ig_dtype)root->dtype;
         const box b = stage_tile(s, tile);
@@ -81,7 +81,7 @@ static ig_array *stand_in_sum(const stage *s, int64_t tile, ig_array *const *end
     }
     if (!stage_build(s, tile, 0, 0, ends, NULL, out))
         return NULL;
-    const ig_array *sum = out[s->kind == STAGE_SCAN];
+    const ig_array *sum = out[s->join == CUT_CARRY];
     return stand_in((ig_dtype)sum->dtype, sum->view.ndim, sum->view.shape);
 }
 
@@ -145,8 +145,7 @@ static ig_status block_graph_bytes(const block_plan *p, stage *s, int64_t block,
         if (status == IG_OK)
             status = add_calls(s, out, &n, &called);
         if (status == IG_OK)
-            status =
-                graph_bytes(p, out, n, p->n_dev && s->kind == STAGE_PRODUCT ? sum : NULL, bytes);
+            status = graph_bytes(p, out, n, p->n_dev && s->join == CUT_ORDERED ? sum : NULL, bytes);
         *bytes += called;
         ig_scope_end();
     }
@@ -192,8 +191,8 @@ ig_status stage_measure(const block_plan *p, stage *s)
     if (largest)
         TRY(block_graph_bytes(p, s, largest, &other));
     /* A fold has values of at most log2(parts) parts at a time, each of them two arrays. */
-    uint64_t values = s->kind == STAGE_TABLE ? 4 : 2; /* tables may have one more element */
-    for (int64_t n = s->kind == STAGE_FOLD ? stage_parts(s) : 0; n > 0; n /= 2)
+    uint64_t values = s->join == CUT_UPDATE ? 4 : 2; /* tables may have one more element */
+    for (int64_t n = s->join == CUT_TREE ? stage_parts(s) : 0; n > 0; n /= 2)
         values += 4;
     uint64_t scratch = 0;
     for (int i = 0; i < s->work.n; i++) {

@@ -20,30 +20,30 @@
 static ig_status add_stage(block_plan *p, ig_array *const *roots, int n, stage_to to,
                            int first_sink);
 
-static ig_status start_stage(const block_plan *p, stage *s, stage_kind kind)
+static ig_status start_stage(const block_plan *p, stage *s, cut_join join)
 {
     steps_free(&s->work);
-    s->kind = kind;
+    s->join = join;
     stage_whole_tile(s);
     s->part = stage_continues(s) ? stage_unit(s) : 0;
     while (stage_continues(s) && s->part < stage_row(s))
         s->part *= 2;
     const unsigned how = s->split ? STEPS_SPLIT : 0;
-    if (kind == STAGE_TILES)
+    if (join == CUT_APART)
         return steps_make(&s->work, s->root, s->n_root, how, p->done, p->n_done);
-    if (kind == STAGE_SORT)
+    if (join == CUT_MERGE)
         return steps_make(&s->work, s->merged, s->merged[1] ? 2 : 1, 0, p->done, p->n_done);
     ig_array *few[INPUTS_FEW], **ends = s->root[0]->in;
-    if (kind == STAGE_TABLE && !table_ends(s->root[0], ends = few))
+    if (join == CUT_UPDATE && !table_ends(s->root[0], ends = few))
         return error_waiting(IG_ERR_MEMORY);
     return steps_make(&s->work, ends, s->root[0]->n_in, how | STEPS_INPUTS, p->done, p->n_done);
 }
 
 /* Plans the stage in one way. *fits: a block takes at most `most` bytes. */
-static ig_status try_way(const block_plan *p, stage *s, stage_kind kind, bool all_cut,
-                         uint64_t most, bool *fits)
+static ig_status try_way(const block_plan *p, stage *s, cut_join join, bool all_cut, uint64_t most,
+                         bool *fits)
 {
-    TRY(start_stage(p, s, kind));
+    TRY(start_stage(p, s, join));
     s->all_cut = all_cut;
     return stage_cut(p, s, most, fits);
 }
@@ -53,10 +53,10 @@ static ig_status may_split(const block_plan *p, stage *s, bool *splits)
 {
     enum { MORE_STEPS_MOST = 8 };
     s->split = false;
-    TRY(start_stage(p, s, STAGE_TILES));
+    TRY(start_stage(p, s, CUT_APART));
     const int n = s->work.n;
     s->split = true;
-    TRY(start_stage(p, s, STAGE_TILES));
+    TRY(start_stage(p, s, CUT_APART));
     *splits = s->work.n <= 2 * n + MORE_STEPS_MOST && steps_are_split(&s->work);
     return IG_OK;
 }
@@ -84,18 +84,13 @@ static ig_status choose(const block_plan *p, stage *s, uint64_t *most, bool apar
 {
     enum { APART = 1, PARTS = 2, LARGE = 4, SPLIT = 8, WAYS = 16, LARGE_SHARE = 4 };
     const uint64_t usual = *most;
-    const program_kind kind = node_program(s->root[0]);
-    const bool folds = kind == PROGRAM_REDUCE || kind == PROGRAM_ARGREDUCE;
-    const bool may_part =
-        s->n_root == 1 &&
-        (folds || kind == PROGRAM_CONTRACT || kind == PROGRAM_SCAN || table_fits(s->root[0])) &&
-        view_size(&s->root[0]->view) > 0 && view_size(&s->root[0]->in[0]->view) > 0;
-    const stage_kind parts = folds                      ? STAGE_FOLD
-                             : kind == PROGRAM_SCAN     ? STAGE_SCAN
-                             : kind == PROGRAM_CONTRACT ? STAGE_PRODUCT
-                                                        : STAGE_TABLE;
+    const cut_join parts = node_cut_of(s->root[0]).join;
+    const bool may_part = s->n_root == 1 && parts != CUT_APART && parts != CUT_MERGE &&
+                          (parts != CUT_UPDATE || table_fits(s->root[0])) &&
+                          view_size(&s->root[0]->view) > 0 &&
+                          view_size(&s->root[0]->in[0]->view) > 0;
     /* A product reads less the larger its tiles are. */
-    const uint64_t larger = kind == PROGRAM_CONTRACT ? p->limit : p->limit / LARGE_SHARE;
+    const uint64_t larger = parts == CUT_ORDERED ? p->limit : p->limit / LARGE_SHARE;
     large = large && larger > usual && !getenv("IG_BLOCK_BYTES");
     bool splits;
     TRY(may_split(p, s, &splits));
@@ -108,10 +103,10 @@ static ig_status choose(const block_plan *p, stage *s, uint64_t *most, bool apar
         if ((apart && !(way & APART)) || (!large && (way & LARGE)) || (!splits && (way & SPLIT)))
             continue;
         s->split = way & SPLIT;
-        TRY(try_way(p, s, way & PARTS ? parts : STAGE_TILES, way & APART,
+        TRY(try_way(p, s, way & PARTS ? parts : CUT_APART, way & APART,
                     way & LARGE ? larger : usual, &fits));
         /* Each tile of a table would compute all of it. */
-        const bool whole = parts == STAGE_TABLE && s->kind == STAGE_TILES && stage_tiles(s) > 1 &&
+        const bool whole = parts == CUT_UPDATE && s->join == CUT_APART && stage_tiles(s) > 1 &&
                            s->root[0]->op != OP_read && s->root[0]->op != OP_searchsorted;
         const uint64_t now = fits && !(may_part && whole) ? stage_team_cost(p, s) : UINT64_MAX;
         if (now < (way & LARGE ? least / 4 * 3 : least)) {
@@ -125,7 +120,7 @@ static ig_status choose(const block_plan *p, stage *s, uint64_t *most, bool apar
     }
     *most = best & LARGE ? larger : usual;
     s->split = best & SPLIT;
-    return try_way(p, s, best & PARTS ? parts : STAGE_TILES, best & APART, *most, &fits);
+    return try_way(p, s, best & PARTS ? parts : CUT_APART, best & APART, *most, &fits);
 }
 
 /* Where a result goes that is too large to stay on the device. */
@@ -243,7 +238,7 @@ static ig_status settle(block_plan *p, stage *s, uint64_t most, bool apart)
             s->ahead = 0;
             continue;
         }
-        const bool sums = s->kind == STAGE_FOLD || s->kind == STAGE_PRODUCT;
+        const bool sums = s->join == CUT_TREE || s->join == CUT_ORDERED;
         const uint64_t block = s->load + (sums && s->load ? 0 : stage_tile_bytes(s, false));
         const bool useless =
             !sums && s->load >= load && block < s->load / 8 * 9; /* the same chunks */
@@ -262,8 +257,8 @@ static ig_status settle(block_plan *p, stage *s, uint64_t most, bool apart)
             most = most > usual ? most / 4 * 3 : (most < block ? most : block) / 2;
         uint64_t smaller = most;
         bool fits;
-        if (s->kind == STAGE_SORT)
-            TRY(try_way(p, s, STAGE_SORT, false, most, &fits));
+        if (s->join == CUT_MERGE)
+            TRY(try_way(p, s, CUT_MERGE, false, most, &fits));
         else
             TRY(cut_and_add(p, s, &smaller, apart, false));
     }
@@ -322,7 +317,7 @@ static ig_status merge_runs(block_plan *p, stage *s, uint64_t most)
         if (!sort_merged(root, length, made, pieces, p->done, p->n_done, s->merged))
             return error_waiting(IG_ERR_MEMORY);
         bool fits;
-        TRY(try_way(p, s, STAGE_SORT, false, most, &fits));
+        TRY(try_way(p, s, CUT_MERGE, false, most, &fits));
         TRY(settle(p, s, most, false));
         const int last = root->view.ndim - 1;
         if (s->tile[last] >= root->view.shape[last] || s->tile[last] >= PIECE * s->runs)
@@ -635,9 +630,9 @@ static void shape_text(const stage *s, text *t)
     const view *v = &s->root[0]->view;
     text_add(t, "%s in %lld tiles of %s", view_shape_text(v->ndim, v->shape, all),
              (long long)stage_tiles(s), view_shape_text(v->ndim, s->tile, one));
-    if (s->kind == STAGE_SORT)
+    if (s->join == CUT_MERGE)
         text_add(t, ", merges %lld runs", (long long)s->runs);
-    else if (s->kind != STAGE_TILES)
+    else if (s->join != CUT_APART)
         text_add(t, ", %s of %lld in parts of %lld", stage_continues(s) ? "rows" : "sums",
                  (long long)stage_row(s), (long long)s->part);
 }

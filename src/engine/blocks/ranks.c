@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/parts.h"
 #include "base/team.h"
 #include <string.h>
 
@@ -17,7 +18,7 @@ ig_status ranks_check(const block_plan *p)
         return IG_OK;
     for (int i = 0; i < p->n; i++) {
         const stage *s = &p->stage[i];
-        text_add(&t, "%d %d %d %d %lld:", (int)s->kind, (int)s->to, s->n_root, s->work.n,
+        text_add(&t, "%d %d %d %d %lld:", (int)s->join, (int)s->to, s->n_root, s->work.n,
                  (long long)s->part);
         for (int k = 0; k < s->root[0]->view.ndim; k++)
             text_add(&t, " %lld/%lld", (long long)s->tile[k], (long long)s->root[0]->view.shape[k]);
@@ -33,14 +34,12 @@ ig_status ranks_check(const block_plan *p)
 void ranks_range(const stage *s, int rank, int64_t *first, int64_t *end)
 {
     const int64_t parts = stage_parts(s), tiles = stage_tiles(s);
-    const int64_t unit = s->kind == STAGE_FOLD ? 1 : parts; /* blocks that stay together */
+    const int64_t unit = s->join == CUT_TREE ? 1 : parts; /* blocks that stay together */
     const int64_t units = tiles * parts / unit;
     const int size = team_shares() ? ig_team_size() : 1;
     const int at = team_shares() ? rank : 0;
-    *first = units / size * at + units % size * at / size;
-    *end = units / size * (at + 1) + units % size * (at + 1) / size;
-    *first *= unit;
-    *end *= unit;
+    *first = part_first(units, size, at) * unit;
+    *end = part_first(units, size, at + 1) * unit;
 }
 
 /* The rank that computes a block. */

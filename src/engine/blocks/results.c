@@ -54,10 +54,10 @@ static bool sinks_have(const results *r, const box *b)
 bool results_have(const results *r, int64_t tile)
 {
     const stage *s = r->s;
-    if (s->to != TO_SINK || (team_shares() && s->kind == STAGE_FOLD))
+    if (s->to != TO_SINK || (team_shares() && s->join == CUT_TREE))
         return false; /* ranks that have parts of a fold's tile would have to agree */
     const int64_t parts =
-        s->kind == STAGE_SCAN ? stage_parts(s) : 1; /* which are written one by one */
+        s->join == CUT_CARRY ? stage_parts(s) : 1; /* which are written one by one */
     for (int64_t part = 0; part < parts; part++) {
         const box b = stage_block(s, tile, part);
         if (!sinks_have(r, &b))

@@ -12,8 +12,6 @@
 #include "base/memory.h"
 #include <string.h>
 
-enum { RANGE = 64 * TAPE_BLOCK };
-
 static bool has_order(const ig_array *root)
 {
     const uint16_t fold = root->attr.fold;
@@ -22,8 +20,8 @@ static bool has_order(const ig_array *root)
 
 int64_t scan_unit(const ig_array *root)
 {
-    return root->view.ndim < IG_MAX_NDIM ? TAPE_BLOCK
-                                         : RANGE; /* chunks need one axis more than the root */
+    return root->view.ndim < IG_MAX_NDIM ? CUT_CHUNK
+                                         : CUT_RANGE; /* chunks need one axis more than the root */
 }
 
 /* Elements [first, first + n) of the last axis. */
@@ -90,9 +88,9 @@ static int by_elements(const ig_array *root, ig_array *x, ig_array *carry, ig_ar
 /* carry: R. An identity after the last range has the next R as its result. */
 static int by_ranges(const ig_array *root, ig_array *x, ig_array *carry, ig_array **out)
 {
-    const int64_t n = x->view.shape[x->view.ndim - 1], skip = carry ? RANGE : 0;
+    const int64_t n = x->view.shape[x->view.ndim - 1], skip = carry ? CUT_RANGE : 0;
     ig_array *row =
-        carry ? concat((ig_array *[]){carry, none(root, x, RANGE - 1), x, none(root, x, 1)}, 4)
+        carry ? concat((ig_array *[]){carry, none(root, x, CUT_RANGE - 1), x, none(root, x, 1)}, 4)
               : concat((ig_array *[]){x, none(root, x, 1)}, 2);
     ig_array *y = scan_like(root, row);
     out[0] = piece(y, skip, n);
@@ -104,25 +102,25 @@ static int by_ranges(const ig_array *root, ig_array *x, ig_array *carry, ig_arra
 static int by_chunks(const ig_array *root, ig_array *x, ig_array *carry, bool ends, ig_array **out)
 {
     const int last = x->view.ndim - 1;
-    const int64_t n = x->view.shape[last], chunks = (n + TAPE_BLOCK - 1) / TAPE_BLOCK;
-    ig_array *r = carry ? piece(carry, 0, 1) : none(root, x, 1), *before[RANGE / TAPE_BLOCK];
+    const int64_t n = x->view.shape[last], chunks = (n + CUT_CHUNK - 1) / CUT_CHUNK;
+    ig_array *r = carry ? piece(carry, 0, 1) : none(root, x, 1), *before[CUT_RANGE / CUT_CHUNK];
     ig_array *c = carry ? piece(carry, 1, 1) : none(root, x, 1);
     int64_t shape[IG_MAX_NDIM];
     memcpy(shape, x->view.shape, sizeof shape);
     shape[last] = chunks;
-    shape[last + 1] = TAPE_BLOCK;
-    if (n < chunks * TAPE_BLOCK)
-        x = concat((ig_array *[]){x, none(root, x, chunks * TAPE_BLOCK - n)}, 2);
+    shape[last + 1] = CUT_CHUNK;
+    if (n < chunks * CUT_CHUNK)
+        x = concat((ig_array *[]){x, none(root, x, chunks * CUT_CHUNK - n)}, 2);
     ig_array *y = scan_like(root, build_reshape(OP_reshape, x, last + 2, shape));
     shape[last + 1] = 1;
-    ig_array *total = build_reshape(OP_reshape, piece(y, TAPE_BLOCK - 1, 1), last + 1, shape);
+    ig_array *total = build_reshape(OP_reshape, piece(y, CUT_CHUNK - 1, 1), last + 1, shape);
     for (int64_t k = 0; k < chunks; k++) {
         before[k] = join(root, r, c);
         c = join(root, c, piece(total, k, 1));
     }
     ig_array *all = chunks > 1 ? concat(before, (int)chunks) : before[0];
     y = all ? join(root, build_reshape(OP_reshape, all, last + 2, shape), y) : NULL;
-    shape[last] = chunks * TAPE_BLOCK;
+    shape[last] = chunks * CUT_CHUNK;
     out[0] = y ? piece(build_reshape(OP_reshape, y, last + 1, shape), 0, n) : NULL;
     if (ends) {
         r = join(root, r, c);
@@ -139,8 +137,8 @@ int scan_build(const stage *s, int64_t part, ig_array *x, ig_array *carry, ig_ar
         x = build_cast(x, IG_F32);
     const int n = !x                 ? 0
                   : !has_order(root) ? by_elements(root, x, carry, out)
-                  : s->part < RANGE
-                      ? by_chunks(root, x, carry, (part + 1) * s->part % RANGE == 0, out)
+                  : s->part < CUT_RANGE
+                      ? by_chunks(root, x, carry, (part + 1) * s->part % CUT_RANGE == 0, out)
                       : by_ranges(root, x, carry, out);
     out[0] = n ? build_cast(out[0], (ig_dtype)root->dtype) : NULL;
     return out[0] ? n : 0;

@@ -1,20 +1,19 @@
 /* The blocks of a stage, and what is computed for each.
  *
- * Parts of a row. The order of a fold is a tree over chunks of TAPE_BLOCK elements (backend/cpu/reduce/reduce.c), so a
+ * Parts of a row. The order of a fold is a tree over chunks of CUT_CHUNK elements (backend/cpu/reduce/reduce.c), so a
  * part of 2^k chunks is a subtree, and joining the parts' values in the tree's order gives the bits of the whole row. A
  * sum of floats is a pair, the sum and its rounding error. A product adds the sums of blocks of k in
  * order (backend_product_k), so a part continues the sum of the parts before it, one such block at a time. */
 #include "engine/blocks/blocks.h"
 
 #include "base/error.h"
-#include "engine/program/product.h"
 #include <string.h>
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 bool stage_carries(const stage *s)
 {
-    return s->kind == STAGE_PRODUCT || s->kind == STAGE_SCAN || s->kind == STAGE_TABLE;
+    return s->join == CUT_ORDERED || s->join == CUT_CARRY || s->join == CUT_UPDATE;
 }
 
 /* ---- boxes ---- */
@@ -31,14 +30,11 @@ int64_t stage_tiles(const stage *s)
 int64_t stage_row(const stage *s)
 {
     const ig_array *x = s->root[0];
-    if (s->kind == STAGE_TABLE)
+    if (s->join == CUT_UPDATE)
         return table_row(x);
     const view *v = &x->in[0]->view;
-    if (s->kind == STAGE_SCAN)
-        return v->shape[v->ndim - 1];
-    const int count = s->kind == STAGE_FOLD ? x->attr.ndim[0] : x->attr.ndim[3];
     int64_t n = 1;
-    for (int i = v->ndim - count; i < v->ndim; i++)
+    for (int i = node_cut_of(x).in[0].row; i < v->ndim; i++)
         n *= v->shape[i];
     return n;
 }
@@ -54,12 +50,12 @@ static int64_t fixed_k(const ig_array *root)
 int64_t stage_unit(const stage *s)
 {
     const int64_t row = stage_row(s);
-    if (s->kind == STAGE_TABLE)
+    if (s->join == CUT_UPDATE)
         return 1;
-    if (s->kind == STAGE_SCAN)
+    if (s->join == CUT_CARRY)
         return scan_unit(s->root[0]);
-    if (s->kind == STAGE_FOLD)
-        return TAPE_BLOCK;
+    if (s->join == CUT_TREE)
+        return CUT_CHUNK;
     const int64_t fixed = fixed_k(s->root[0]);
     return product_block(row, fixed ? fixed : PRODUCT_K);
 }
@@ -84,52 +80,38 @@ box stage_block(const stage *s, int64_t tile, int64_t part)
 {
     box b = stage_tile(s, tile);
     const int last = s->root[0]->view.ndim - 1;
-    if (s->kind == STAGE_SCAN) {
+    if (s->join == CUT_CARRY) {
         b.lo[last] = part * s->part;
         b.hi[last] = b.lo[last] + s->part < b.hi[last] ? b.lo[last] + s->part : b.hi[last];
     }
     return b;
 }
 
-/* Copies n axes of a box. */
-static void copy_axes(box *to, int at, const box *from, int first, int n)
-{
-    for (int i = 0; i < n; i++) {
-        to->lo[at + i] = from->lo[first + i];
-        to->hi[at + i] = from->hi[first + i];
-    }
-}
-
 int64_t stage_want(const stage *s, int64_t tile, int64_t part, box *want)
 {
     const ig_array *x = s->root[0];
     const box b = stage_block(s, tile, part);
-    if (s->kind == STAGE_TILES || s->kind == STAGE_SCAN || s->kind == STAGE_SORT) {
+    if (s->join == CUT_APART || s->join == CUT_MERGE) {
         for (int i = 0; i < s->work.n_end; i++)
             want[i] = b;
         return 0;
     }
     const int64_t row = stage_row(s), from = part * s->part;
     const int64_t to = from + s->part < row ? from + s->part : row;
-    int64_t start = 0;
-    if (s->kind == STAGE_TABLE) {
+    if (x->op == OP_write) {
         table_want(s, &b, from, to, want);
         return 0;
     }
+    const node_cut c = node_cut_of(x);
+    int64_t skip = 0;
     for (int i = 0; i < s->work.n_end; i++) {
-        const view *v = &x->in[i]->view;
-        int kept = x->view.ndim;
-        if (s->kind == STAGE_PRODUCT) {
-            const int nb = x->attr.ndim[0], nm = x->attr.ndim[1], nn = x->attr.ndim[2];
-            copy_axes(&want[i], 0, &b, 0, nb);
-            copy_axes(&want[i], nb, &b, i == 0 ? nb : nb + nm, i == 0 ? nm : nn);
-            kept = nb + (i == 0 ? nm : nn);
-        } else {
-            copy_axes(&want[i], 0, &b, 0, kept);
-        }
-        start = box_of_range(v->shape, kept, v->ndim, from, to, &want[i]);
+        const view *v = &s->work.end[i].in->view;
+        const int first = c.in[i > 0].row;
+        want[i] = node_cut_box(&c, i, &b, v);
+        if (first < v->ndim)
+            skip = from - box_of_range(v->shape, first, v->ndim, from, to, &want[i]);
     }
-    return from - start;
+    return skip;
 }
 
 /* ---- what a part computes ---- */
@@ -225,15 +207,15 @@ static ig_array *build_product(const stage *s, int64_t part, int64_t skip, ig_ar
 int stage_build(const stage *s, int64_t tile, int64_t part, int64_t skip, ig_array *const *ends,
                 ig_array *sum, ig_array **out)
 {
-    if (s->kind == STAGE_FOLD)
+    if (s->join == CUT_TREE)
         return build_fold(s, part, skip, ends[0], out);
-    if (s->kind == STAGE_PRODUCT)
+    if (s->join == CUT_ORDERED)
         return (out[0] = build_product(s, part, skip, ends, sum)) ? 1 : 0;
-    if (s->kind == STAGE_SCAN)
+    if (s->join == CUT_CARRY)
         return scan_build(s, part, ends[0], sum, out);
-    if (s->kind == STAGE_SORT)
+    if (s->join == CUT_MERGE)
         return (out[0] = sort_build(s, ends)) ? 1 : 0;
-    if (s->kind == STAGE_TABLE)
+    if (s->join == CUT_UPDATE)
         return (out[0] = table_build(s, tile, part, ends, sum)) ? 1 : 0;
     for (int i = 0; i < s->n_root; i++)
         out[i] = ends[i];
@@ -265,7 +247,7 @@ int fold_join(const ig_array *root, ig_array *const *left, ig_array *const *righ
 
 ig_array *stage_finish(const stage *s, int64_t tile, ig_array *const *made)
 {
-    if (s->kind == STAGE_TABLE)
+    if (s->join == CUT_UPDATE)
         return table_finish(s, tile, made[0]);
     return made[0] ? build_cast(made[0], (ig_dtype)s->root[0]->dtype) : NULL;
 }

@@ -104,17 +104,6 @@ box edge_box(const edge *e, const box *b)
 
 /* ---- making ---- */
 
-/* True if all inputs of a kernel have the stacks of its result. */
-static bool is_stack(const ig_array *x)
-{
-    const int stacks = x->attr.kernel->stacks;
-    for (int i = 0; i < x->n_in; i++)
-        if (x->in[i]->view.ndim < stacks ||
-            memcmp(x->in[i]->view.shape, x->view.shape, (size_t)stacks * sizeof(int64_t)) != 0)
-            return false;
-    return stacks > 0 && x->n_in > 0;
-}
-
 static step_kind kind_of(const ig_array *x)
 {
     switch (x->op) {
@@ -124,7 +113,7 @@ static step_kind kind_of(const ig_array *x)
         return view_size(&x->in[0]->view) == 2 ? STEP_WHOLE : STEP_BITS;
     case OP_read: return x->view.ndim < IG_MAX_NDIM ? STEP_READ : STEP_WHOLE;
     case OP_assemble: return STEP_ASSEMBLE;
-    case OP_kernel: return is_stack(x) ? STEP_STACK : STEP_WHOLE;
+    case OP_kernel: return node_cut_of(x).free > 0 ? STEP_STACK : STEP_WHOLE;
     default: break;
     }
     switch (node_program(x)) {
@@ -290,6 +279,10 @@ static ig_status step_make(maker *m, ig_array *root, int seen)
     }
     if (s->kind == STEP_ASSEMBLE && !place_inputs(s))
         s->kind = STEP_WHOLE;
+    s->cut_by =
+        s->kind == STEP_WHOLE || s->kind == STEP_READY ? node_cut_whole() : node_cut_of(root);
+    if (s->kind == STEP_SOURCE) /* whatever computed its elements */
+        s->cut_by.free = root->view.ndim;
     for (int i = 0; i < s->n_in; i++) {
         ig_array *in = s->kind == STEP_READ && i == 1 ? table_seen(root) : root->in[i];
         if (!in)
@@ -412,36 +405,10 @@ static bool box_of_part(const step *s, int i, const box *b, box *out)
 /* The block of input i, a view, that a block of the step needs; false if none. */
 static bool input_box(const step *s, int i, const box *b, box *out)
 {
-    const view *v = &s->in[i].in->view, *own = &s->root->view;
-    *out = box_whole(v->ndim, v->shape);
-    int same = 0, skip = 0; /* axes of *out that are axes of b, after `skip` axes of b */
-    switch (s->kind) {
-    case STEP_MAP: same = v->ndim; break;
-    case STEP_READ:
-        for (int a = 0; a < own->ndim; a++) /* of what is read, axes of the index have length 1 */
-            if (v->shape[a] > 1 || i == 0)
-                out->lo[a] = b->lo[a], out->hi[a] = b->hi[a];
-        return true;
-    case STEP_SEARCH: same = i == 1 ? v->ndim : 0; break;
-    case STEP_REDUCE: same = own->ndim; break;
-    case STEP_ROWS: same = own->ndim - 1; break;
-    case STEP_STACK: same = s->root->attr.kernel->stacks; break;
-    case STEP_ASSEMBLE: return box_of_part(s, i, b, out);
-    case STEP_CALL: *out = map_input(s, i, b); return true;
-    case STEP_CONTRACT: {
-        const int nb = s->root->attr.ndim[0], nm = s->root->attr.ndim[1],
-                  nn = s->root->attr.ndim[2];
-        for (int a = 0; a < nb; a++)
-            out->lo[a] = b->lo[a], out->hi[a] = b->hi[a];
-        skip = i == 0 ? 0 : nm;
-        for (int a = nb; a < nb + (i == 0 ? nm : nn); a++)
-            out->lo[a] = b->lo[a + skip], out->hi[a] = b->hi[a + skip];
-        return true;
-    }
-    default: return true;
-    }
-    for (int a = 0; a < same; a++)
-        out->lo[a] = b->lo[a], out->hi[a] = b->hi[a];
+    if (s->kind == STEP_ASSEMBLE)
+        return box_of_part(s, i, b, out);
+    *out = s->kind == STEP_CALL ? map_input(s, i, b)
+                                : node_cut_box(&s->cut_by, i, b, &s->in[i].in->view);
     return true;
 }
 
@@ -463,13 +430,7 @@ static void want(steps *w, const edge *e, const box *b)
 static void widen(step *s)
 {
     const view *v = &s->root->view;
-    const int last = v->ndim - 1;
-    if (s->kind == STEP_WHOLE || s->kind == STEP_READY)
-        s->want = box_whole(v->ndim, v->shape);
-    const int from = s->kind == STEP_ROWS    ? last
-                     : s->kind == STEP_STACK ? s->root->attr.kernel->stacks
-                                             : v->ndim;
-    for (int i = from < 0 ? 0 : from; i < v->ndim; i++) { /* whole rows, or matrices */
+    for (int i = s->cut_by.free; i < v->ndim; i++) { /* whole rows, or matrices */
         s->want.lo[i] = 0;
         s->want.hi[i] = v->shape[i];
     }

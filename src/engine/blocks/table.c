@@ -110,27 +110,8 @@ static box updates_box(const ig_array *root, const box *tile, int64_t from, int6
 
 void table_want(const stage *s, const box *tile, int64_t from, int64_t to, box *want)
 {
-    const ig_array *root = s->root[0];
-    for (int i = 0; i < root->n_in; i++)
-        want[i] = box_whole(s->work.end[i].in->view.ndim, s->work.end[i].in->view.shape);
-    if (root->op == OP_write) {
-        want[BASE] = *tile;
-        want[INDEX] = want[UPDATES] = updates_box(root, tile, from, to);
-        return;
-    }
-    const bool reads = root->op == OP_read;
-    const int last = reads ? root->view.ndim : root->in[0]->view.ndim - 1;
-    box *cut = &want[reads];
-    if (root->op == OP_searchsorted)
-        want[1] = *tile;
-    if (reads) {
-        want[0] = *tile;
-        for (int a = 0; a < last; a++)
-            if (cut->hi[a] > 1)
-                cut->lo[a] = tile->lo[a], cut->hi[a] = tile->hi[a];
-    }
-    cut->lo[last] = from;
-    cut->hi[last] = to;
+    want[BASE] = *tile;
+    want[INDEX] = want[UPDATES] = updates_box(s->root[0], tile, from, to);
 }
 
 /* ---- counts ---- */

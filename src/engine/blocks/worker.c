@@ -415,13 +415,13 @@ ig_status worker_compute(worker *w)
 
 ig_status worker_continue(worker *w, ig_array **carry)
 {
-    const stage_kind kind = w->all->s->kind;
+    const cut_join join = w->all->s->join;
     evaluation_begin(w);
     const int n = build(w, *carry);
-    const ig_status status = n ? launch(w, w->out, n, kind == STAGE_PRODUCT ? *carry : NULL)
+    const ig_status status = n ? launch(w, w->out, n, join == CUT_ORDERED ? *carry : NULL)
                                : error_waiting(IG_ERR_MEMORY);
     evaluation_end(w);
-    return status == IG_OK ? ig_replace(carry, w->out[kind == STAGE_SCAN]) : status;
+    return status == IG_OK ? ig_replace(carry, w->out[join == CUT_CARRY]) : status;
 }
 
 /* ---- workers ---- */

@@ -267,7 +267,7 @@ static ig_status continue_loaded(worker *w)
     if (status == IG_OK && all->ordered)
         end_turn(all, w->block);
     if (status == IG_OK)
-        status = all->s->kind == STAGE_SCAN ? worker_read(w, w->out, 1) : worker_wait(w);
+        status = all->s->join == CUT_CARRY ? worker_read(w, w->out, 1) : worker_wait(w);
     ig_scope_end();
     return status;
 }
@@ -276,7 +276,7 @@ static ig_status continue_loaded(worker *w)
 static ig_status compute_part(worker *w, int64_t block, ig_array **carry)
 {
     workers *all = w->all;
-    const bool scans = all->s->kind == STAGE_SCAN;
+    const bool scans = all->s->join == CUT_CARRY;
     w->carry = carry;
     ig_status status = worker_load(w, block);
     if (status == IG_OK && all->ordered && !workers_wait(all, &all->turn, block))
@@ -375,7 +375,7 @@ static ig_status run_unit(worker *w, int64_t unit)
     }
     const double took = now() - began;
     if (status == IG_OK && !stage_carries(all->s)) {
-        status = all->s->kind == STAGE_FOLD ? fold_block(w, unit) : put_values(w, unit);
+        status = all->s->join == CUT_TREE ? fold_block(w, unit) : put_values(w, unit);
         count_block(all);
     }
     worker_drop_values(w);
@@ -516,7 +516,7 @@ static ig_status decide_passes(workers *all)
 {
     const int64_t parts = stage_parts(all->s);
     uint64_t every = all->ordered;
-    if (!team_shares() || all->s->kind != STAGE_PRODUCT)
+    if (!team_shares() || all->s->join != CUT_ORDERED)
         return IG_OK;
     for (int64_t tile = all->first / parts; tile < all->end / parts && every; tile++)
         every = !results_have(all->to, tile);
@@ -632,7 +632,7 @@ static ig_status run_by(const block_plan *p, stage *s, const results *to, block_
         compute(all);
         status = outcome(all);
     }
-    if (status == IG_OK && team_shares() && s->kind == STAGE_FOLD)
+    if (status == IG_OK && team_shares() && s->join == CUT_TREE)
         status = meet(&all->worker[0]);
     workers_free(all, n);
     return status;

@@ -7,9 +7,10 @@
 #define EMIT_ROWS_H
 
 #include "engine/emit/writer.h"
+#include "engine/program/cuts.h"
 
 /* The order of folds: see rows.c. */
-enum { FOLD_CHUNK = 1024, FOLD_WIDTH = 32 };
+enum { FOLD_CHUNK = CUT_CHUNK, FOLD_WIDTH = 32 };
 
 /* Threads of a block, warps of it, and the most chunks that it folds. */
 enum { ROWS_THREADS = 256, ROWS_WARPS = ROWS_THREADS / FOLD_WIDTH, ROWS_CHUNKS = 64 };

@@ -11,16 +11,15 @@
 #include "engine/emit/tiles.h"
 
 #include "base/error.h"
+#include "engine/program/cuts.h"
 
 #include <stdio.h>
 
 enum {
     THREADS = INDEXED_THREADS,
     SCAN_BLOCK = 16,
-    SCAN_CHUNK = 1024,
-    SCAN_RANGE = 64, /* chunks */
-    CHUNK_THREADS = SCAN_CHUNK / SCAN_BLOCK,
-    RUNS = THREADS / SCAN_RANGE /* ranges that a block of range_totals takes */
+    CHUNK_THREADS = CUT_CHUNK / SCAN_BLOCK,
+    RUNS = THREADS / CUT_RANGE_CHUNKS /* ranges that a block of range_totals takes */
 };
 
 /* Threads of a block that takes chunks: half as many if its elements do not fit in shared memory. */
@@ -71,7 +70,7 @@ static ig_status emit_kernel(const scan_part *s, scan_kernel kernel, const emit_
     static const char *const holes[] = {"CHUNK_TOTALS", "RANGE_TOTALS", "RANGE_CARRIES", "SCAN"};
     const program *p = s->p;
     const char *type = emit_lane_type(p->dtype);
-    const int64_t chunks = ceil_div(p->inner, SCAN_CHUNK), ranges = ceil_div(s->n, SCAN_RANGE);
+    const int64_t chunks = ceil_div(p->inner, CUT_CHUNK), ranges = ceil_div(s->n, CUT_RANGE_CHUNKS);
     const int threads = threads_of(p, t);
     const uint64_t lane = ig_dtype_bytes(dtype_lane(p->dtype)), first = (uint64_t)s->first;
     emit_writer w;
@@ -89,15 +88,16 @@ static ig_status emit_kernel(const scan_part *s, scan_kernel kernel, const emit_
     hole_int(&w, "THREADS", threads);
     hole_int(&w, "RANGE_THREADS", THREADS);
     hole_int(&w, "BLOCK", SCAN_BLOCK);
-    hole_int(&w, "CHUNK", SCAN_CHUNK);
-    hole_int(&w, "RANGE", SCAN_RANGE);
+    hole_int(&w, "CHUNK", CUT_CHUNK);
+    hole_int(&w, "RANGE", CUT_RANGE_CHUNKS);
     hole_size(&w, "ROWS", p->outer);
     hole_size(&w, "INNER", p->inner);
     hole_size(&w, "CHUNKS", chunks);
     hole_size(&w, "RANGES", ranges);
     if (s->n > 1) {
         hole_pointer(&w, "TOTAL", writer_scratch(&w, type, first * lane));
-        hole_pointer(&w, "CARRY", writer_scratch(&w, type, s->carries + first / SCAN_RANGE * lane));
+        hole_pointer(&w, "CARRY",
+                     writer_scratch(&w, type, s->carries + first / CUT_RANGE_CHUNKS * lane));
     }
     writer_template(&w, "scan.cu", holes[kernel]);
     if (kernel == RANGE_CARRIES)
@@ -115,10 +115,10 @@ static program part_of(const program *p, int64_t first, int64_t end)
 {
     program q = *p;
     view *const views[2] = {&q.in[0].v, &q.out.v};
-    q.inner = (end * SCAN_CHUNK < p->inner ? end * SCAN_CHUNK : p->inner) - first * SCAN_CHUNK;
+    q.inner = (end * CUT_CHUNK < p->inner ? end * CUT_CHUNK : p->inner) - first * CUT_CHUNK;
     for (int i = 0; i < 2; i++) {
         const int axis = views[i]->ndim - 1;
-        views[i]->offset += first * SCAN_CHUNK * views[i]->stride[axis];
+        views[i]->offset += first * CUT_CHUNK * views[i]->stride[axis];
         views[i]->shape[axis] = q.inner;
     }
     return q;
@@ -127,14 +127,14 @@ static program part_of(const program *p, int64_t first, int64_t end)
 /* The number of chunks that a launch can reach: whole ranges, or all chunks; 0: too few. */
 static int64_t part_chunks(const program *p, const emit_target *t)
 {
-    int64_t n = ceil_div(p->inner, SCAN_CHUNK);
+    int64_t n = ceil_div(p->inner, CUT_CHUNK);
     bool fits =
         !emit_has_large(p, 1, t) || (emit_reaches(t, &p->in[0]) && emit_reaches(t, &p->out));
     if (!fits && (p->outer != 1 || t->cpu || p->in[0].v.shape[p->in[0].v.ndim - 1] != p->inner ||
                   p->out.v.shape[p->out.v.ndim - 1] != p->inner))
         return 0;
     while (!fits && n > 0) {
-        n = n / 2 / SCAN_RANGE * SCAN_RANGE;
+        n = n / 2 / CUT_RANGE_CHUNKS * CUT_RANGE_CHUNKS;
         if (n) {
             const program q = part_of(p, 0, n);
             fits = emit_reaches(t, &q.in[0]) && emit_reaches(t, &q.out);
@@ -145,7 +145,7 @@ static int64_t part_chunks(const program *p, const emit_target *t)
 
 ig_status emit_scan(const program *p, const emit_target *t, emitted *out)
 {
-    const int64_t n = ceil_div(p->inner, SCAN_CHUNK);
+    const int64_t n = ceil_div(p->inner, CUT_CHUNK);
     if (p->outer == 0 || p->inner == 0)
         return IG_OK;
     const int64_t part = part_chunks(p, t);
@@ -153,7 +153,8 @@ ig_status emit_scan(const program *p, const emit_target *t, emitted *out)
         return emit_too_large(t);
     const uint64_t carries = align_up((uint64_t)(p->outer * n) * 8);
     if (n > 1)
-        out->scratch_bytes = carries + align_up((uint64_t)(p->outer * ceil_div(n, SCAN_RANGE)) * 8);
+        out->scratch_bytes =
+            carries + align_up((uint64_t)(p->outer * ceil_div(n, CUT_RANGE_CHUNKS)) * 8);
     for (int64_t first = 0; first < n && n > 1; first += part) {
         const program q = part < n ? part_of(p, first, first + part) : *p;
         TRY(emit_kernel(&(scan_part){&q, first, n, carries}, CHUNK_TOTALS, t, out));

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "engine/program/cuts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -165,15 +166,6 @@ static void tile_free(tile *c, const program *p)
     memory_free(c->p);
 }
 
-/* True if the core reads and writes rows. */
-static bool has_rows(const program *p)
-{
-    return p->kind == PROGRAM_SCAN || p->kind == PROGRAM_SORT || p->kind == PROGRAM_ARGSORT;
-}
-
-/* The group of axes, b or m, whose points are the rows of a contraction. */
-static int contract_group(const program *p) { return p->extent[0] > 1 ? 0 : 1; }
-
 static ig_status tile_cut(tile *c, const program *p, int n, int64_t rows, int64_t from, int64_t to)
 {
     *c = (tile){memory_new((size_t)n * sizeof *p), n};
@@ -183,20 +175,13 @@ static ig_status tile_cut(tile *c, const program *p, int n, int64_t rows, int64_
     c->p->rows = p->rows ? to - from : 0;
     for (int k = 0; k < n; k++) {
         program *q = &c->p[k];
-        if (q->kind == PROGRAM_CONTRACT) {
-            const int group = contract_group(q);
-            view_cut(&q->in[0].v, group ? q->ndim[0] : 0, rows, from, to);
-            if (!group)
-                view_cut(&q->in[1].v, 0, rows, from, to);
-            q->extent[group] = to - from;
-        } else if (q->kind == PROGRAM_SEARCH)
-            view_cut(&q->in[1].v, 0, rows, from, to);
-        else if (q->kind != PROGRAM_MAP)
-            q->outer = to - from;
-        if (has_rows(q))
-            view_cut(&q->in[0].v, 0, rows, from, to);
-        if (has_rows(q) || q->kind == PROGRAM_SEARCH)
-            view_cut(&q->out.v, 0, rows, from, to);
+        operand *const core[CORE_OPERANDS] = {&q->in[0], &q->in[1], &q->out};
+        for (int i = 0; i < CORE_OPERANDS; i++) {
+            const int axis = program_row_axis(q, i);
+            if (program_operand(q, i) && axis >= 0)
+                view_cut(&core[i]->v, axis, rows, from, to);
+        }
+        program_set_rows(q, to - from);
         TRY(tape_cut(&q->pre, rows, from, to));
         TRY(tape_cut(&q->post, rows, from, to));
     }
@@ -206,25 +191,19 @@ static ig_status tile_cut(tile *c, const program *p, int n, int64_t rows, int64_
 /* True if the scratch memory of a sort, SORT_SCRATCH bytes for each element, fits into a buffer. */
 static bool sort_fits(const program *p, const emit_target *t)
 {
-    return p->kind == PROGRAM_SCAN ||
+    return (p->kind != PROGRAM_SORT && p->kind != PROGRAM_ARGSORT) ||
            (double)p->outer * (double)p->inner * SORT_SCRATCH <= (double)t->buffer_bytes;
 }
 
 /* True if the core of a program fits. */
 static bool core_fits(const program *first, const program *p, const emit_target *t)
 {
-    int slots[3];
-    if (p->kind == PROGRAM_CONTRACT)
-        return operand_fits(first, t, &p->in[0]) && operand_fits(first, t, &p->in[1]);
-    if (has_rows(p) && !sort_fits(p, t))
-        return false;
-    if (has_rows(p) || p->kind == PROGRAM_SEARCH)
-        return operand_fits(first, t, &p->in[0]) && operand_fits(first, t, &p->out) &&
-               (p->kind != PROGRAM_SEARCH || operand_fits(first, t, &p->in[1]));
-    for (int i = program_core_slots(p, slots) - 1; i >= 0; i--)
-        if (is_large(first, t, slots[i]))
-            return false;
-    return true;
+    bool fits = sort_fits(p, t);
+    for (int i = 0; i < CORE_OPERANDS && fits; i++) {
+        const operand *o = program_operand(p, i);
+        fits = !o || operand_fits(first, t, o);
+    }
+    return fits;
 }
 
 static bool tile_fits(const program *p, int n, const emit_target *t)
@@ -238,31 +217,21 @@ static bool tile_fits(const program *p, int n, const emit_target *t)
 /* The rows of a program or chain, and how many must stay together; 0 if it has no rows. */
 static int64_t rows_of(const program *p, int n, int64_t *unit)
 {
-    int64_t rows = p->rows;
-    if (n == 1)
-        rows = p->kind == PROGRAM_MAP && p->pre.ndim                       ? p->pre.shape[0]
-               : p->kind == PROGRAM_REDUCE || p->kind == PROGRAM_ARGREDUCE ? p->outer
-               : has_rows(p)                                               ? p->outer
-               : p->kind == PROGRAM_SEARCH && p->in[1].v.ndim              ? p->in[1].v.shape[0]
-               : p->kind == PROGRAM_CONTRACT && p->ndim[contract_group(p)]
-                   ? p->extent[contract_group(p)]
-                   : 0;
+    const int64_t rows = n == 1 ? program_rows(p) : p->rows;
     *unit = 1;
     for (int k = 0; k < n && rows; k++) {
         const tape *tapes[2] = {&p[k].pre, &p[k].post};
+        if (p[k].kind == PROGRAM_CONTRACT && n > 1)
+            return 0;
         for (int i = 0; i < 2; i++)
             if (tapes[i]->n_inst && tapes[i]->ndim)
                 unit_add(unit, rows, tapes[i]->shape[0]);
-        if (has_rows(p))
-            unit_add(unit, rows, p->in[0].v.ndim ? p->in[0].v.shape[0] : 1);
-        if (has_rows(p) || p->kind == PROGRAM_SEARCH)
-            unit_add(unit, rows, p->out.v.ndim ? p->out.v.shape[0] : 1);
-        if (p[k].kind == PROGRAM_CONTRACT && n > 1)
-            return 0;
-        if (p[k].kind == PROGRAM_CONTRACT && !contract_group(p))
-            unit_add(unit, rows, p->in[1].v.shape[0]);
-        if (p[k].kind == PROGRAM_CONTRACT)
-            unit_add(unit, rows, p->in[0].v.shape[contract_group(p) ? p->ndim[0] : 0]);
+        for (int i = 0; i < CORE_OPERANDS; i++) {
+            const operand *o = program_operand(&p[k], i);
+            const int axis = program_row_axis(&p[k], i);
+            if (o && axis >= 0)
+                unit_add(unit, rows, axis < o->v.ndim ? o->v.shape[axis] : 1);
+        }
     }
     return rows;
 }

@@ -72,13 +72,24 @@ static bool tape_fits(const schedule *s, const tape *t, int64_t outer, int first
     return true;
 }
 
-/* A contraction's rows are (b, m): in[0] is read row by row, in[1] as a whole. */
-static bool contract_fits(const schedule *s, const program *p, int64_t outer, int first)
+/* The rows of a chain that a program can be in: those of a reduction, or (b, m) of a contraction. */
+static bool has_rows(const program *p, int64_t outer)
 {
-    const slot *a = &s->slot[p->in[0].slot], *b = &s->slot[p->in[1].slot];
-    int64_t own = a->bytes / (int64_t)ig_dtype_bytes(p->dtype) / outer;
-    return p->extent[0] * p->extent[1] == outer && is_complete(b, first) &&
-           (is_complete(a, first) || is_row_local(&p->in[0].v, outer, p->extent[3], own));
+    return p->kind == PROGRAM_MAP || (p->kind == PROGRAM_REDUCE && p->outer == outer) ||
+           (p->kind == PROGRAM_CONTRACT && p->extent[0] * p->extent[1] == outer);
+}
+
+/* True if the core reads only complete slots, and rows (b, m) of others. */
+static bool core_fits(const schedule *s, const program *p, int64_t outer, int first)
+{
+    for (int i = 0; i < program_kinds[p->kind].core_inputs; i++) {
+        const slot *t = &s->slot[p->in[i].slot];
+        const int64_t own = t->bytes / (int64_t)ig_dtype_bytes(p->dtype) / outer;
+        if (!is_complete(t, first) && (cut_rules[p->kind].in[i] != SEES_LEFT ||
+                                       !is_row_local(&p->in[i].v, outer, p->extent[3], own)))
+            return false;
+    }
+    return true;
 }
 
 /* Bytes of in[1] of a contraction, if it is the same for all batches; else 0. Bytes of i8 count more: they are multiplied
@@ -98,10 +109,8 @@ static bool can_chain(const schedule *s, const program *p, int64_t outer, int fi
 {
     const bool fits = p->kind != PROGRAM_CONTRACT || rules->chain_matrix_bytes == 0 ||
                       matrix_bytes(p) <= rules->chain_matrix_bytes;
-    bool core = p->kind == PROGRAM_MAP || (p->kind == PROGRAM_REDUCE && p->outer == outer) ||
-                (p->kind == PROGRAM_CONTRACT && fits && contract_fits(s, p, outer, first));
-    return core && !program_is_span(p) && tape_fits(s, &p->pre, outer, first) &&
-           tape_fits(s, &p->post, outer, first);
+    return has_rows(p, outer) && fits && core_fits(s, p, outer, first) && !program_is_span(p) &&
+           tape_fits(s, &p->pre, outer, first) && tape_fits(s, &p->post, outer, first);
 }
 
 /* True if one of programs [first, p) uses the slot and it has more than a few bytes. Reading the same leaf

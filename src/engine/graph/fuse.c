@@ -27,25 +27,6 @@ typedef struct fuser {
     int *next;      /* of each node: the next member of its group, or -1 */
 } fuser;
 
-program_kind node_program(const ig_array *x)
-{
-    switch (x->op) {
-    case OP_write: return PROGRAM_WRITE;
-    case OP_contract: return PROGRAM_CONTRACT;
-    case OP_kernel: return PROGRAM_KERNEL;
-    case OP_sort: return PROGRAM_SORT;
-    case OP_argsort: return PROGRAM_ARGSORT;
-    case OP_searchsorted: return PROGRAM_SEARCH;
-    case OP_argmax:
-    case OP_argmin: return PROGRAM_ARGREDUCE;
-    case OP_cumulative_sum:
-    case OP_cumulative_prod:
-    case OP_cumulative_max:
-    case OP_cumulative_min: return PROGRAM_SCAN;
-    default: return op_rows[x->op].cls == CLASS_REDUCE ? PROGRAM_REDUCE : PROGRAM_MAP;
-    }
-}
-
 /* True if x goes on a tape with others: a map node, not an assembly. */
 static bool node_is_map(const ig_array *x)
 {

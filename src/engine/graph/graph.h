@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "engine/ops/ops.h"
-#include "engine/program/program.h"
+#include "engine/program/cuts.h"
 
 /* A growing list of bytes. */
 typedef struct byte_list {
@@ -146,10 +146,6 @@ void schedule_text(const schedule *s, const graph *g, const char *device,
                    const char *(*core_name)(const program *p), text *t);
 
 /* ---- groups: nodes that run as one program ---- */
-
-/* The kind of program that computes x. Map nodes are PROGRAM_MAP. So is an assembly, which copies each of its
- * inputs. */
-program_kind node_program(const ig_array *x);
 
 /* The nodes of one program: map nodes before the core, the core, map nodes after it. A group without a core is a map
  * program. Groups of the same depth never depend on each other. */

@@ -20,13 +20,13 @@
 #include "engine/backend/cpu/elements/elements.h"
 #include "engine/backend/cpu/elements/rows.h"
 #include "engine/backend/cpu/lanes/rows.h"
+#include "engine/program/cuts.h"
 
 #include "base/threads.h"
 
 #include <string.h>
 
 enum {
-    RANGE = 64 * TAPE_BLOCK,
     ENOUGH_TASKS = 64,       /* then rows are not split */
     MOST_ROWS = 128,         /* bytes that are read together */
     APART = TAPE_BLOCK + 16, /* elements between rows, to avoid cache conflicts */
@@ -61,9 +61,9 @@ static int64_t strip_bytes(const program *p)
     return rows_together(&p->in[0]) * APART * (int64_t)ig_dtype_bytes(p->in[0].dtype);
 }
 
-static bool is_split(const program *p) { return p->inner > RANGE && p->outer < ENOUGH_TASKS; }
+static bool is_split(const program *p) { return p->inner > CUT_RANGE && p->outer < ENOUGH_TASKS; }
 
-static int64_t ranges_of(const program *p) { return (p->inner + RANGE - 1) / RANGE; }
+static int64_t ranges_of(const program *p) { return (p->inner + CUT_RANGE - 1) / CUT_RANGE; }
 
 /* A strip's elements, a chunk in lanes, one as stored, and the totals (the first worker's). */
 size_t cpu_scan_scratch(const program *p)
@@ -151,7 +151,7 @@ static void scan_strip(const scan_job *j, int64_t strip, int64_t first, int64_t 
         int64_t apart;
         const char *x = read_strip(j, row, rows, i, n, scratch, &apart);
         for (int64_t r = 0; r < rows; r++) {
-            if (i > first && i % RANGE == 0) {
+            if (i > first && i % CUT_RANGE == 0) {
                 join(j, &state[r].range, &state[r].range, &state[r].chunk);
                 state[r].chunk = j->none;
             }
@@ -174,7 +174,7 @@ static void task_group(void *ctx, int64_t task, int worker)
 
 static int64_t range_end(const scan_job *j, int64_t range)
 {
-    const int64_t end = (range + 1) * RANGE;
+    const int64_t end = (range + 1) * CUT_RANGE;
     return end < j->p->inner ? end : j->p->inner;
 }
 
@@ -186,7 +186,7 @@ static void task_total(void *ctx, int64_t task, int worker)
     const int64_t rows = rows_of(j, strip), end = range_end(j, range);
     const int64_t bytes = (int64_t)ig_dtype_bytes(j->p->in[0].dtype);
     char *scratch = scratch_of(worker), *lanes = scratch + strip_bytes(j->p);
-    for (int64_t i = range * RANGE; i < end; i += TAPE_BLOCK) {
+    for (int64_t i = range * CUT_RANGE; i < end; i += TAPE_BLOCK) {
         const int64_t n = end - i < TAPE_BLOCK ? end - i : TAPE_BLOCK;
         int64_t apart;
         const char *x = read_strip(j, row, rows, i, n, scratch, &apart);
@@ -194,7 +194,7 @@ static void task_total(void *ctx, int64_t task, int worker)
             uint64_t *total = &j->total[(row + r) * j->ranges + range], now;
             const void *chunk = lanes_of(j, n, x + r * apart * bytes, lanes);
             j->level->rows->total(j->p->fold, j->lane, n, chunk, &now);
-            if (i == range * RANGE)
+            if (i == range * CUT_RANGE)
                 *total = now;
             else
                 join(j, total, total, &now);
@@ -210,7 +210,7 @@ static void task_range(void *ctx, int64_t task, int worker)
     scan_state state[MOST_ROWS];
     for (int64_t r = 0; r < rows_of(j, strip); r++)
         state[r] = (scan_state){j->total[(strip * j->width + r) * j->ranges + range], j->none};
-    scan_strip(j, strip, range * RANGE, range_end(j, range), state, scratch_of(worker));
+    scan_strip(j, strip, range * CUT_RANGE, range_end(j, range), state, scratch_of(worker));
 }
 
 static void scan_split(scan_job *j)
