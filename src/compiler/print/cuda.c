@@ -122,9 +122,23 @@ static void print_call(printer *p, const char *name, const kernel_expr *e, uint3
     print_out(p, ")");
 }
 
+/* Atomics that our front end takes, and CUDA has not: minimum, maximum and comparison of floats. NULL if e is another
+ * one. */
+static const char *own_atomic(const kernel_expr *e)
+{
+    if (e->kind != EXPR_BUILTIN || e->type->kind != TYPE_F32)
+        return NULL;
+    return e->builtin == BUILTIN_ATOMIC_MIN   ? "ig_atomic_min"
+           : e->builtin == BUILTIN_ATOMIC_MAX ? "ig_atomic_max"
+           : e->builtin == BUILTIN_ATOMIC_CAS ? "ig_atomic_cas"
+                                              : NULL;
+}
+
 void print_builtin_cuda(printer *p, const kernel_expr *e, int level)
 {
-    const char *name = cuda_name(e);
+    const char *name = own_atomic(e);
+    p->float_atomics = p->float_atomics || name;
+    name = name ? name : cuda_name(e);
     if (e->builtin == BUILTIN_PRINTF || e->builtin == BUILTIN_ASSERT) {
         print_call(p, e->builtin == BUILTIN_PRINTF ? "printf" : "assert", e,
                    e->builtin == BUILTIN_ASSERT ? 1 : e->n_args);
@@ -144,9 +158,110 @@ void print_builtin_cuda(printer *p, const kernel_expr *e, int level)
     }
 }
 
+/* Types of halves without the toolkit's headers, which NVRTC lacks if it was installed alone: conversions from and to
+ * float, and arithmetic. Other functions are not declared, so NVRTC refuses a text that uses them. */
+static void declare_half(printer *p, const char *type, const char *header, const char *to_float,
+                         const char *of_float)
+{
+    print_part_begin(p, &p->top, NULL);
+    text_add(&p->top,
+             "#if defined __INGOT__ || __has_include(<%s>)\n#include <%s>\n#else\n"
+             "struct %s {\n    unsigned short bits;\n    %s() = default;\n"
+             "    template <typename T> __device__ %s(T) = delete; /* it needs %s of the CUDA "
+             "toolkit */\n"
+             "    __device__ %s(float x) { %s }\n"
+             "    __device__ operator float() const { float x; %s return x; }\n",
+             header, header, type, type, type, header, type, of_float, to_float);
+    for (const char *op = "+-*/"; *op; op++)
+        text_add(&p->top, "    __device__ %s &operator%c=(%s y) { return *this = *this %c y; }\n",
+                 type, *op, type, *op);
+    text_add(&p->top, "};\n");
+    for (const char *op = "+-*/"; *op; op++)
+        text_add(
+            &p->top,
+            "static __device__ %s operator%c(%s x, %s y) { return %s((float)x %c (float)y); }\n",
+            type, *op, type, type, type, *op);
+    text_add(&p->top, "static __device__ %s operator-(%s x) { x.bits ^= 0x8000u; return x; }\n",
+             type, type);
+    static const char *const compare[] = {"==", "!=", "<", ">", "<=", ">="};
+    for (int i = 0; i < 6; i++)
+        text_add(&p->top,
+                 "static __device__ bool operator%s(%s x, %s y) { return (float)x %s (float)y; }\n",
+                 compare[i], type, type, compare[i]);
+    text_add(&p->top, "#endif\n\n");
+}
+
+void print_cuda_headers(printer *p)
+{
+    const kernel_use *uses = p->entry->uses;
+    if (uses[FEATURE_F16].place)
+        declare_half(p, "__half", "cuda_fp16.h",
+                     "asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"(bits));",
+                     "asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(bits) : \"f\"(x));");
+    if (uses[FEATURE_BF16].place)
+        declare_half(p, "__nv_bfloat16", "cuda_bf16.h",
+                     "x = __uint_as_float((unsigned int)bits << 16);",
+                     "const unsigned int u = __float_as_uint(x);\n"
+                     "        bits = (unsigned short)(x != x ? 0x7fff : (u + 0x7fffu + (u >> 16 & "
+                     "1u)) >> 16);");
+    if (uses[FEATURE_WMMA].place) {
+        print_part_begin(p, &p->top, NULL);
+        text_add(&p->top, "#include <mma.h>\n");
+    }
+}
+
+/* A record of a failed assert: its number, the block and the thread, as in prelude.def. `exit` ends the thread inside
+ * of functions, too, and barriers do not wait for it. Our own front end has no such statement. */
+static void declare_log(printer *p)
+{
+    bool logs = false;
+    for (const print_function *f = p->functions; f; f = f->next)
+        logs = logs || f->hands[HAND_LOG];
+    if (!logs)
+        return;
+    print_part_begin(p, &p->top, NULL);
+    text_add(&p->top,
+             "#ifdef __INGOT__\n#define IG_EXIT return\n#else\n"
+             "#define IG_EXIT asm volatile(\"exit;\"); return\n#endif\n"
+             "static __device__ void ig_record(unsigned int *log, unsigned int format)\n{\n"
+             "    const unsigned int room = log[1];\n"
+             "    const unsigned int at = *(volatile unsigned int *)log > room ? room : "
+             "atomicAdd(log, 5u);\n"
+             "    if (at > room || room - at < 5u) {\n"
+             "        atomicAdd(log + 2, 1u);\n        return;\n    }\n"
+             "    log += 4 + at;\n"
+             "    log[0] = format;\n"
+             "    log[1] = blockIdx.x;\n    log[2] = blockIdx.y;\n    log[3] = blockIdx.z;\n"
+             "    log[4] = threadIdx.x | threadIdx.y << 11 | threadIdx.z << 22;\n}\n\n");
+}
+
+static void declare_atomics(printer *p)
+{
+    static const char each[] =
+        "static __device__ float ig_atomic_%s(float *p, float x)\n{\n"
+        "    unsigned int *bits = (unsigned int *)p, old = *(volatile unsigned int *)bits, seen;\n"
+        "    do {\n        seen = old;\n"
+        "        const float was = __uint_as_float(seen);\n"
+        "        if (!(x %s was || was != was))\n            return was;\n"
+        "        old = atomicCAS(bits, seen, __float_as_uint(x));\n"
+        "    } while (old != seen);\n"
+        "    return __uint_as_float(old);\n}\n";
+    if (!p->float_atomics)
+        return;
+    print_part_begin(p, &p->top, NULL);
+    text_add(&p->top, each, "min", "<");
+    text_add(&p->top, each, "max", ">");
+    text_add(&p->top,
+             "static __device__ float ig_atomic_cas(float *p, float seen, float x)\n{\n"
+             "    return __uint_as_float(atomicCAS((unsigned int *)p, __float_as_uint(seen), "
+             "__float_as_uint(x)));\n}\n\n");
+}
+
 /* Definitions that CUDA C lacks, unless our own front end reads the text. */
 void print_cuda_prelude(printer *p)
 {
+    declare_log(p);
+    declare_atomics(p);
     static const char each[] =
         "static __device__ float __ig_f%s_nan(float x, float y)\n{\n"
         "#if __CUDA_ARCH__ >= 800\n"

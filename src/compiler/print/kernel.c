@@ -35,11 +35,9 @@ void print_find_params(printer *p, const print_function *f)
     const bool cuda = is_cuda(p);
     if (print_uses_globals(f) && (!cuda || p->target->hides_globals))
         param_add(out, PRINTED_GLOBALS, 0, 0);
-    if (cuda)
-        return;
     if (f->hands[HAND_LOG])
         param_add(out, PRINTED_LOG, 0, 0);
-    for (uint32_t i = 0; i < f->n_vars; i++)
+    for (uint32_t i = 0; i < f->n_vars && !cuda; i++)
         if (f->vars[i]->storage == STORE_DYNAMIC)
             out->dynamic_shared = true;
 }

@@ -1,4 +1,5 @@
-/* printf and assert: kernels write records into a buffer, and the host formats them.
+/* printf and assert: kernels write records into a buffer, and the host formats them. CUDA has a printf. Its assert and
+ * __trap would end the context of the process, so text for our own launches records them, too.
  *
  * A record is the number of its format, the block (3 words), the thread (11, 11 and 10 bits), and the words
  * of its arguments. Strings are known at compile time, so they take no words. */
@@ -80,6 +81,10 @@ static void write_record(printer *p, uint32_t number, const kernel_log_format *f
                          kernel_expr *const *args)
 {
     const bool metal = is_metal(p);
+    if (is_cuda(p)) {
+        print_row(p, "ig_record(ig_records, %uu);", number);
+        return;
+    }
     print_use(p, PRELUDE_LOG);
     if (f->n_words == 0) {
         print_row(p, "ig_record(records, %u, 0%s);", number, metal ? ", threadIdx, blockIdx" : "");
@@ -148,7 +153,14 @@ static void end_thread(printer *p)
 {
     const kernel_type *t = p->at->f->result;
     const bool metal = is_metal(p);
-    if (print_flagged(p->at))
+    if (is_cuda(p)) {
+        const char *type = print_type(p, t, p->at->f->result_space, false);
+        print_row(p,
+                  t->kind == TYPE_VOID     ? "IG_EXIT;"
+                  : t->kind == TYPE_STRUCT ? "IG_EXIT %s();"
+                                           : "IG_EXIT (%s)0;",
+                  type);
+    } else if (print_flagged(p->at))
         print_row(p, "active = false;");
     else if (t->kind == TYPE_VOID)
         print_row(p, "return;");
@@ -182,13 +194,17 @@ static void print_assert(printer *p, const kernel_expr *e)
     print_close(p);
 }
 
+bool print_is_logged(const printer *p, const kernel_expr *e)
+{
+    return e->kind == EXPR_BUILTIN && kernel_builtin_rows[e->builtin].class == CLASS_IO &&
+           (!is_cuda(p) || (p->target->hides_globals && e->builtin != BUILTIN_PRINTF));
+}
+
 bool print_io(printer *p, const kernel_expr *e)
 {
-    if (is_cuda(p))
-        return false;
     while (e->kind == EXPR_CAST && e->type->kind == TYPE_VOID)
         e = e->a;
-    if (e->kind != EXPR_BUILTIN || kernel_builtin_rows[e->builtin].class != CLASS_IO)
+    if (!print_is_logged(p, e))
         return false;
     if (e->builtin == BUILTIN_PRINTF)
         print_printf(p, e);

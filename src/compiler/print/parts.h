@@ -97,6 +97,7 @@ typedef struct printer {
     print_name *taken[NAME_SLOTS];     /* all used names; hashed by text */
     bool preludes[PRELUDES];
     bool extremes;                 /* CUDA: __ig_fmin_nan or __ig_fmax_nan is used */
+    bool float_atomics;            /* CUDA: an atomic of floats that CUDA lacks is used */
     const kernel_struct **structs; /* the structs in use */
     uint32_t n_structs, structs_room;
     uint32_t formats_room;
@@ -264,6 +265,8 @@ const char *print_cuda_name(printer *p, print_function *f);
 const char *print_cuda_hardware(const kernel_function *f);
 void print_cuda_shared(printer *p, const kernel_function *f);
 void print_cuda_prelude(printer *p);
+/* The types of halves, before all other parts. */
+void print_cuda_headers(printer *p);
 /* Structs are printed only if a declaration uses them, so this runs before they are printed. */
 void print_cuda_find_structs(printer *p);
 void print_cuda_globals(printer *p);
@@ -338,6 +341,8 @@ void print_walk(printer *p, const kernel_stmt *s, print_visit *visit, void *cont
 
 /* ---- log.c ---- */
 
+/* True if e is a printf, assert or trap that writes a record. */
+bool print_is_logged(const printer *p, const kernel_expr *e);
 /* Prints a printf, assert or trap as statements; false if e is something else. */
 bool print_io(printer *p, const kernel_expr *e);
 

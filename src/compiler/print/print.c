@@ -121,7 +121,7 @@ static void use_builtin(printer *p, print_function *f, const kernel_expr *e)
     const bool metal = hands_indices(p);
     if (class == CLASS_WARP && metal)
         use_hand(f, HAND_LANE);
-    if (class == CLASS_IO) {
+    if (print_is_logged(p, e)) {
         use_hand(f, HAND_LOG);
         f->hands[INDEX_THREAD] = f->hands[INDEX_THREAD] || metal;
         f->hands[INDEX_BLOCK] = f->hands[INDEX_BLOCK] || metal;
@@ -258,11 +258,14 @@ static void hands(printer *p, const print_function *f, bool first, bool declare)
         print_item(&s, declare ? "bool active" : print_flagged(p->at) ? "active" : "true");
 }
 
-/* In CUDA C only the memory of globals is passed as a hidden parameter. */
+/* In CUDA C only the memory of globals and the log are passed as hidden parameters. */
 static void cuda_hands(printer *p, const print_function *f, bool first, bool declare)
 {
+    print_items s = {first, p->into};
     if (p->target->hides_globals && print_uses_globals(f))
-        print_out(p, "%s%sig_globals", first ? "" : ", ", declare ? "char *" : "");
+        print_item(&s, declare ? "char *ig_globals" : "ig_globals");
+    if (f->hands[HAND_LOG])
+        print_item(&s, declare ? "unsigned int *ig_records" : "ig_records");
 }
 
 /* The hidden parameters of f; first: no other parameters precede them. */
@@ -411,6 +414,8 @@ static void print_top(printer *p)
         print_part_begin(p, &p->top, NULL);
         text_add(&p->top, "\n");
     }
+    if (language == LANGUAGE_CUDA)
+        print_cuda_headers(p);
     print_structs(p);
     if (language == LANGUAGE_CUDA)
         print_cuda_prelude(p);

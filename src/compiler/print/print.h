@@ -37,7 +37,7 @@ typedef struct kernel_target {
     bool negates_bits;
     /* CUDA C: a hidden parameter points to the memory of globals, which all kernels of a module share.
      * Otherwise the text declares the globals, which is easier to read. The other languages have no such
-     * variables. */
+     * variables. With it, asserts write records as in the other languages. */
     bool hides_globals;
     bool casts_fit; /* all floats that are cast to integers are in range */
     /* The shape of all blocks that the text will be launched with, or zeros. OpenCL C declares it, which lets
