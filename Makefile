@@ -77,7 +77,7 @@ STEPS_OPTIMIZE := $(MAPS_OPTIMIZE) $(if $(is_clang),,-fpeel-loops)
 PLAIN_OPTIMIZE := $(MAPS_OPTIMIZE) $(if $(is_clang),,--param vect-epilogues-nomask=0)
 CLI_OPTIMIZE := -Os
 SMALL_OPTIMIZE = $(if $(SAN_FLAGS),$(or $(SAN_OPTIMIZE),-O1),-Os)
-SMALL := $(addsuffix /%,compiler/parse compiler/print engine/emit engine/verify lib/cudart lib/io lib/machine lib/onnx) engine/ops/api
+SMALL := $(addsuffix /%,compiler/parse compiler/print compiler/native engine/emit engine/verify lib/cudart lib/io lib/machine lib/onnx) engine/ops/api
 TEST_OPTIMIZE := -O1
 DEFINES  := -D_GNU_SOURCE= $(if $(filter -g -g2 -g3,$(DEBUG)),-DCHECK_SCHEDULES)
 HIDDEN   := -fPIC -fvisibility=hidden
@@ -162,10 +162,10 @@ STEP_LANES := factor spectral_f32 spectral_f64 spectral_c64 spectral_c128
 # ---- sources -----------------------------------------------------------------------------------
 
 FOLDERS := base \
-           compiler $(addprefix compiler/,pp parse lower print) \
+           compiler $(addprefix compiler/,pp parse lower print native) \
            $(addprefix engine/,array ops program graph graph/rewrite emit module eval blocks custom loops numeric verify top backend) \
            $(addprefix engine/backend/,null opencl cuda metal cpu) \
-           $(addprefix engine/backend/cpu/,tape elements reduce sort contract index kernels gang vmath) \
+           $(addprefix engine/backend/cpu/,tape elements reduce sort contract index kernels gang native vmath) \
            $(addprefix lib/,machine io store nn text model onnx onnx/ops cudart cudart/gpu)
 SOURCES := $(sort $(wildcard $(FOLDERS:%=src/%/*.c)))
 LANES   := $(sort $(wildcard src/engine/backend/cpu/lanes/*.c))
@@ -358,6 +358,7 @@ $(BUILD)/obj/cli/%.o: cli/%.c $(GENERATED)
 
 # These objects contain files (base/embed.h).
 $(BUILD)/obj/src/engine/backend/opencl/build.o: kernels/opencl.cl
+$(BUILD)/obj/src/compiler/native/print.o: src/compiler/native/prelude.h src/compiler/native/block.h
 $(BUILD)/obj/src/engine/backend/cuda/native.o: kernels/hopper.cuh src/engine/backend/cuda/arguments.h
 $(BUILD)/obj/src/engine/backend/cuda/tensor.o: kernels/tensor_product.cu kernels/mma_product.cu kernels/pack.cu kernels/result.cuh
 $(BUILD)/obj/src/engine/backend/cuda/attention.o: $(wildcard kernels/attention*)

@@ -59,8 +59,13 @@ static const char *const environment[][2] = {
     {"IG_CUSOLVER, IG_CUBLAS, IG_CUFFT",
      "Paths of the libraries that compute linear algebra and Fourier transforms on NVIDIA GPUs, or "
      "off. They are searched where NVRTC is; without them, Ingot's own kernels compute these."},
+    {"IG_NATIVE",
+     "Kernels on the CPU as native code, by the C compiler of the machine: off (the default), auto "
+     "(compiled in the background) or wait (compiled before the first launch)."},
+    {"IG_KERNEL_CC", "That C compiler, and options that are appended."},
     {"IG_KEEP_KERNELS",
-     "Folder that receives the text of each kernel that is made of array programs."},
+     "Folder that receives the text of each kernel that is made of array programs, and of each "
+     "native kernel."},
     {"IG_CACHE", "off: compiled kernels and programs are not cached."},
     {"IG_TRACE", "File for a timeline of any program that uses Ingot, as --trace."},
     {"IG_SHUTDOWN", "on: closes all devices before the command ends, for tools that look for leaks "

@@ -100,6 +100,7 @@ typedef struct gang_launch {
     gang_watch *watch;          /* a list */
     const kernel_output *print; /* NULL: to standard output, and no array is known */
     void *context;
+    struct native_build *native; /* runs the blocks as soon as it is ready; NULL: never */
 } gang_launch;
 
 typedef struct gang {

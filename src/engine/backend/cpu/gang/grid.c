@@ -8,8 +8,10 @@
  * same, only memory could change something, and no thread writes it: the launch ends with FAULT_STUCK. */
 #include "engine/backend/cpu/gang/gang.h"
 #include "engine/backend/cpu/gang/guard.h"
+#include "engine/backend/cpu/native/run.h"
 
 #include "base/cancel.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/threads.h"
@@ -23,9 +25,10 @@
 /* ---- a block ---- */
 
 enum {
-    TURNS_LONG = 64,       /* turns of a block until another block is started */
-    TURNS_STUCK = 8,       /* turns without a change until a block counts as stuck */
-    ROOM_BYTES = 256 << 20 /* the memory of the blocks of one worker that take turns */
+    TURNS_LONG = 64,        /* turns of a block until another block is started */
+    TURNS_STUCK = 8,        /* turns without a change until a block counts as stuck */
+    ROOM_BYTES = 256 << 20, /* the memory of the blocks of one worker that take turns */
+    CLAIMS_NATIVE = 64      /* claims of blocks of a worker that runs native code */
 };
 
 /* The memory of a block. */
@@ -40,7 +43,9 @@ typedef struct block_room {
 } block_room;
 
 typedef struct grid_worker {
-    block_room *rooms, *current; /* a list, and the one whose block runs */
+    block_room *rooms;     /* a list */
+    const uint32_t *block; /* that runs */
+    native_room native;
     size_t bytes;
     bool stuck;
 } grid_worker;
@@ -58,6 +63,7 @@ typedef struct grid_run {
     _Atomic bool stop;
     bool watched; /* it ends when cancel_count() is no longer `cancels` */
     uint32_t cancels;
+    int64_t begin_ns;
     gang_fault *fault;
 } grid_run;
 
@@ -358,6 +364,44 @@ static void report_stuck(grid_run *run, const grid_worker *w)
     grid_fault(run, &fault);
 }
 
+static int native_is_over(void *context) { return is_over(context); }
+
+/* Runs blocks as native code until none is left. False: there is not enough memory. */
+static bool run_natively(grid_run *run, grid_worker *w, const native_image *code)
+{
+    native_room *room = &w->native;
+    const lane_code *lanes = run->code->code;
+    const int64_t step = run->blocks / (CLAIMS_NATIVE * (int64_t)pool_threads()) + 1;
+    gang_fault fault = {0};
+    if (!room->memory && !native_room_begin(room, code, lanes, run->launch, native_is_over, run))
+        return false;
+    w->block = room->b.block;
+    while (!is_over(run)) {
+        const int64_t from = atomic_fetch_add(&run->next, step);
+        const int64_t to = from + step < run->blocks ? from + step : run->blocks;
+        if (from >= run->blocks)
+            break;
+        for (int64_t b = from; b < to && !is_over(run); b++)
+            if (!native_room_run(room, lanes, run->launch, b, &fault)) {
+                if (fault.kind != FAULT_NONE)
+                    grid_fault(run, &fault);
+                return true;
+            }
+    }
+    return true;
+}
+
+/* The native code, if it is ready. A launch that takes long begins to build it. */
+static const native_image *native_of(const grid_run *run)
+{
+    native_build *b = run->launch->native;
+    if (!b || run->launch->watch)
+        return NULL;
+    if (clock_ns() - run->begin_ns > NATIVE_AFTER_NS)
+        native_build_start(b);
+    return native_build_ready(b);
+}
+
 typedef struct blocks {
     grid_run *run;
     grid_worker *worker;
@@ -376,11 +420,14 @@ static void blocks_run(void *context)
         for (block_room *room = w->rooms; room && !is_over(run); room = room->next) {
             if (!room->busy)
                 continue;
-            w->current = room;
+            w->block = room->gangs[0].block;
             if (!block_turn(run, room))
                 grid_fault(run, &room->fault);
             busy += room->busy;
         }
+        const native_image *native = busy ? NULL : native_of(run);
+        if (native && run_natively(run, w, native))
+            return;
         if (!busy && (t->claims-- <= 0 || !start_block(run, w)))
             return;
         if (busy && !run->launch->watch)
@@ -403,7 +450,7 @@ static void blocks_task(void *context, int64_t task, int worker)
     atomic_fetch_add(&run->active, -1);
     if (fine)
         return;
-    memcpy(fault.block, w->current->gangs[0].block, sizeof fault.block);
+    memcpy(fault.block, w->block, sizeof fault.block);
     grid_fault(run, &fault);
 }
 
@@ -416,10 +463,12 @@ ig_status gang_run_grid(const gang_code *c, const gang_launch *l, gang_fault *fa
     run.blocks = (int64_t)l->grid[0] * l->grid[1] * l->grid[2];
     run.per_task = run.blocks / (16 * workers) + 1;
     run.watched = pool_watches(&run.cancels);
+    run.begin_ns = clock_ns();
+    const bool native = native_of(&run) != NULL; /* then no worker needs a room */
     *fault = (gang_fault){0};
     run.workers = memory_new((size_t)workers * sizeof *run.workers);
     ig_status status = run.workers ? IG_OK : IG_ERR_MEMORY;
-    for (int w = 0; w < workers && status == IG_OK; w++)
+    for (int w = 0; w < workers && status == IG_OK && !native; w++)
         status = room_begin(&run, &run.workers[w]);
     const int64_t tasks = (run.blocks + run.per_task - 1) / run.per_task;
     guard_begin();
@@ -429,8 +478,10 @@ ig_status gang_run_grid(const gang_code *c, const gang_launch *l, gang_fault *fa
     else if (status == IG_OK)
         pool_run_cancellable(tasks, blocks_task, &run);
     guard_end();
-    for (int w = 0; run.workers && w < workers; w++)
+    for (int w = 0; run.workers && w < workers; w++) {
         rooms_end(&run, &run.workers[w]);
+        native_room_end(&run.workers[w].native);
+    }
     memory_free(run.workers);
     return status;
 }

@@ -3,6 +3,7 @@
 
 #include "engine/backend/cpu/gang/check.h"
 #include "engine/backend/cpu/gang/profile.h"
+#include "engine/backend/cpu/native/native.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -39,10 +40,14 @@ ig_status cpu_memory_fill(buffer *to, size_t offset, uint8_t value, size_t bytes
 
 /* ---- kernels ---- */
 
+enum { NATIVE_SHAPES = 4 /* block shapes of a kernel that have native code */ };
+
 typedef struct cpu_kernel {
     kernel_code base;
     const lane_code *lanes;
-    gang_code *ready; /* for the last block size, or NULL */
+    gang_code *ready;                    /* for the last block size, or NULL */
+    native_build *native[NATIVE_SHAPES]; /* in the order of their first launches */
+    int64_t native_ns[NATIVE_SHAPES];    /* that they ran as lane code */
     int n_params;
     kernel_param params[];
 } cpu_kernel;
@@ -66,6 +71,8 @@ void cpu_kernel_discard(kernel_code *code)
 {
     cpu_kernel *k = (cpu_kernel *)code;
     gang_code_free(k->ready);
+    for (int n = 0; n < NATIVE_SHAPES; n++)
+        native_build_free(k->native[n]);
     memory_free(k);
 }
 
@@ -162,6 +169,24 @@ static ig_status run_watched(const cpu_kernel *k, const lane_launch *l, gang_lau
     return status;
 }
 
+/* The number of the build for the launch's block shape; -1: it runs as lane code. */
+static int native_of(cpu_kernel *k, const lane_launch *l)
+{
+    const native_policy policy = native_policy_now();
+    int n = 0;
+    if (policy == NATIVE_OFF || l->check || l->profile)
+        return -1;
+    while (n < NATIVE_SHAPES && k->native[n] && !native_build_is_for(k->native[n], l->base.block))
+        n++;
+    if (n == NATIVE_SHAPES)
+        return -1;
+    if (!k->native[n])
+        k->native[n] = native_build_new(k->lanes, l->base.block);
+    if (k->native[n] && policy == NATIVE_WAIT)
+        native_build_finish(k->native[n]);
+    return k->native[n] ? n : -1;
+}
+
 static ig_status launch(kernel_code *code, const lane_launch *l)
 {
     cpu_kernel *k = (cpu_kernel *)code;
@@ -183,10 +208,15 @@ static ig_status launch(kernel_code *code, const lane_launch *l)
                          .context = l->context};
         memcpy(g.grid, l->base.grid, sizeof g.grid);
         memcpy(g.block, l->base.block, sizeof g.block);
+        const int native = native_of(k, l);
+        g.native = native < 0 ? NULL : k->native[native];
         const int64_t begin = clock_ns();
         status = run_watched(k, l, &g, &fault);
+        const int64_t ns = clock_ns() - begin;
         if (l->base.device_ns)
-            *l->base.device_ns = (uint64_t)(clock_ns() - begin);
+            *l->base.device_ns = (uint64_t)ns;
+        if (native >= 0 && (k->native_ns[native] += ns) > NATIVE_AFTER_NS)
+            native_build_start(k->native[native]);
     }
     if (l->asserted)
         *l->asserted = fault.kind == FAULT_ASSERT;
