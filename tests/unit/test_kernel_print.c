@@ -4,10 +4,12 @@
 #include "support/printed.h"
 #include "support/unit.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "compiler/print/join.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
@@ -510,7 +512,80 @@ static void literals_are_float(void **unused)
     kernel_printed_free(out);
 }
 
+/* ---- the stack ---- */
+
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+enum { STACK_BYTES = 32 << 20 };
+#elif defined __has_feature
+enum { STACK_BYTES = __has_feature(address_sanitizer) ? 32 << 20 : 2 << 20 };
+#else
+enum { STACK_BYTES = 2 << 20 };
+#endif
+
+static void *print_definitions(void *source)
+{
+    kernel_printed *out = NULL;
+    if (printed(source, kernel_target_find("opencl"), &out) != IG_OK)
+        return NULL;
+    kernel_printed_free(out);
+    return source;
+}
+
+/* Each of many variables is defined by the one before, as the values of a fused program are. */
+static void long_definitions_need_little_stack(void **unused)
+{
+    enum { VARIABLES = 3000 };
+    text source = {0};
+    pthread_attr_t attr;
+    pthread_t thread;
+    void *done = NULL;
+    (void)unused;
+    text_add(&source, "__global__ void k(int *p) { __shared__ int s[64]; const int v0 = p[0];\n");
+    for (int i = 1; i < VARIABLES; i++)
+        text_add(&source, "const int v%d = v%d + 1;\n", i, i - 1);
+    text_add(&source, "s[v%d & 63] = 1; p[1] = s[v%d & 63]; }\n", VARIABLES - 1, VARIABLES - 2);
+    char *all = text_take(&source);
+    assert_non_null(all);
+    assert_int_equal(pthread_attr_init(&attr), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attr, STACK_BYTES), 0);
+    assert_int_equal(pthread_create(&thread, &attr, print_definitions, all), 0);
+    assert_int_equal(pthread_join(thread, &done), 0);
+    pthread_attr_destroy(&attr);
+    assert_ptr_equal(done, all);
+    memory_free(all);
+}
+
 /* ---- logs ---- */
+
+/* In text for our own launches on CUDA, an assert writes a record and ends its thread: CUDA's own would end the context of the
+ * process. */
+static void asserts_of_cuda_write_records(void **unused)
+{
+    static const char source[] =
+        "__device__ int at(int i, int n) { assert(i < n); return i; }\n"
+        "__global__ void k(int *p, int n) { p[at(threadIdx.x, n)] = 1; if (n < 0) __trap(); }";
+    kernel_target target = *kernel_target_find("cuda");
+    kernel_printed *out;
+    char *said = NULL;
+    (void)unused;
+    assert_int_equal(printed(source, &target, &out), IG_OK);
+    assert_non_null(strstr(out->text, "assert("));
+    assert_int_equal(out->n_params, 2);
+    kernel_printed_free(out);
+    target.hides_globals = true;
+    assert_int_equal(printed(source, &target, &out), IG_OK);
+    assert_null(strstr(out->text, "assert("));
+    assert_null(strstr(out->text, "__trap("));
+    assert_non_null(
+        strstr(out->text, "        ig_record(ig_records, 0u);\n        IG_EXIT (int)0;\n"));
+    assert_non_null(strstr(out->text, "at((int)threadIdx.x, n, ig_records)"));
+    assert_int_equal(out->n_params, 3);
+    assert_int_equal(out->params[2].kind, PRINTED_LOG);
+    const uint32_t log[LOG_HEAD + 5] = {5, 100, 0, 0, 0, 3, 0, 0, 7};
+    assert_int_equal(kernel_print_drain(out, log, COUNT(log), &said), IG_ERR_DEVICE);
+    assert_non_null(strstr(ig_error(NULL), "block (3, 0, 0), thread (7, 0, 0): assertion 'i < n'"));
+    kernel_printed_free(out);
+}
 
 static void logs_become_text(void **unused)
 {
@@ -611,6 +686,8 @@ int main(void)
         cmocka_unit_test(instances_that_the_source_names),
         cmocka_unit_test(kernels_of_one_name_are_joined),
         cmocka_unit_test(literals_are_float),
+        cmocka_unit_test(long_definitions_need_little_stack),
+        cmocka_unit_test(asserts_of_cuda_write_records),
         cmocka_unit_test(logs_become_text),
         cmocka_unit_test(allocations_may_fail),
     };

@@ -24,6 +24,7 @@ enum {
     CALLS_MOST = 16,
     GUARDS_MOST = 32,
     STEPS_MOST = 200000,
+    SUM_DEPTH_MOST = 64, /* definitions of variables by each other: each takes some KB of the stack */
     ROUNDS_MOST = 40,
     HALF_BLOCK = 512
 };
@@ -71,6 +72,7 @@ typedef struct walk {
     int n_guards;
     uint64_t gone; /* threads that have returned */
     int depth;
+    int sum_depth;
     uint32_t steps;
     bool found;
 } walk;
@@ -136,9 +138,11 @@ static linear value_of(walk *w, const frame *at, const kernel_var *v, const kern
     }
     const kernel_stmt *d =
         v->storage == STORE_LOCAL && !v->assigned ? declaration_of(at->f->f->body, v) : NULL;
-    if (d && d->value) {
+    if (d && d->value && w->sum_depth < SUM_DEPTH_MOST) {
         w->p->at = at->f;
+        w->sum_depth++;
         const linear known = sum_of(w, at, d->value, root);
+        w->sum_depth--;
         if (known.known || type_is_pointer(v->type))
             return known;
     }
@@ -181,7 +185,12 @@ static bool is_fixed(walk *w, const frame *at, const kernel_expr *e)
         if (v->storage == STORE_PARAMETER)
             return !at->call || is_fixed(w, at->caller, at->call->args[v->index]);
         const kernel_stmt *d = declaration_of(at->f->f->body, v);
-        return d && d->value && is_fixed(w, at, d->value);
+        if (!d || !d->value || w->sum_depth == SUM_DEPTH_MOST)
+            return false;
+        w->sum_depth++;
+        const bool fixed = is_fixed(w, at, d->value);
+        w->sum_depth--;
+        return fixed;
     }
     default: return false;
     }
@@ -192,6 +201,8 @@ static linear sum_inside(walk *w, const frame *at, const kernel_expr *e, const k
 /* The sum of an integer, or of a pointer; then *root is the array that it points into. */
 static linear sum_of(walk *w, const frame *at, const kernel_expr *e, const kernel_var **root)
 {
+    if (type_is_float(e->type))
+        return (linear){0};
     const linear sum = sum_inside(w, at, e, root);
     if (!sum.known && type_is_integer(e->type) && is_fixed(w, at, e))
         return linear_term(e, (int64_t)(intptr_t)at->call);
