@@ -253,7 +253,9 @@ static bool reads_nan(const maker *m, const graph_step *call)
     return false;
 }
 
-/* Integers are not divided by 0, and 0 has no negative powers: sets the lowest bit of such an operand. */
+/* Integers are not divided by 0, and 0 has no negative powers: sets the lowest bit of such an operand. A number 0 is
+ * refused, also if this evaluation has no negative exponent: values that are within their bounds may differ between devices, and
+ * so may their signs. */
 static bool avoid_zero(maker *m, graph_step *call)
 {
     static const struct {
@@ -263,8 +265,11 @@ static bool avoid_zero(maker *m, graph_step *call)
                 {"trunc_divide", 1}, {"divmod", 1},    {"pow", 0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         graph_arg *a = &call->arg[rows[i].operand];
-        if (strcmp(call->op->name, rows[i].op) != 0 || call->n_arg <= rows[i].operand ||
-            a->n_ref != 1 || !dtype_in(ig_dtype_of(maker_at(m, a->ref[0])), INTS | BOOLS))
+        if (strcmp(call->op->name, rows[i].op) != 0 || call->n_arg <= rows[i].operand)
+            continue;
+        if (a->n_ref == 0 && a->kind == IG_ARG_INT && a->i == 0)
+            return false;
+        if (a->n_ref != 1 || !dtype_in(ig_dtype_of(maker_at(m, a->ref[0])), INTS | BOOLS))
             continue;
         return maker_call(m, "bitwise_or", a->ref[0], 1, &a->ref[0]);
     }

@@ -235,6 +235,35 @@ static void one_wrong_element_is_found(void **state)
     expect_blame("contract", verify(ig_relu(ig_matmul(x, ig_matrix_transpose(x)))));
 }
 
+/* A kernel that sums: an infinite result is right only if sums of its inputs overflow in some order. */
+static void kernels_may_overflow_in_another_order(void **state)
+{
+    static const char source[] =
+        "__global__ void total(const float *x, int n, float *y)"
+        "{ float s = 0; for (int i = 0; i < n; i++) s += x[i]; y[0] = s; }";
+    static const float large[] = {3e38f, -3e38f, 1}, small[] = {3, -3, 1};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        ig_array *x = ig_from_data(i ? small : large, IG_SHAPE(3), IG_F32), *y = NULL;
+        const ig_arg args[] = {{.name = "x", .kind = IG_ARG_ARRAY, .u.array = x},
+                               {.name = "n", .kind = IG_ARG_INT, .u.i = 3},
+                               {.name = "y", .kind = IG_ARG_INTS, .u.ints = IG_SHAPE(1)}};
+        const ig_kernel_call call = {.name = "total.cu",
+                                     .source = source,
+                                     .kernel = "total",
+                                     .grid = {1, 1, 1},
+                                     .block = {1, 1, 1},
+                                     .args = args,
+                                     .n_args = 3};
+        faulty_plant((fault){.op = "kernel", .kind = FAULT_ELEMENT}); /* turns 1 into infinity */
+        if (ig_kernel(&call, &y, 1) != 1)
+            fail_msg("%s", ig_error(NULL));
+        const ig_verify_report r = verify(y);
+        assert_int_equal(r.failed, i);
+        assert_true(i == 0 || isinf(r.got));
+    }
+}
+
 static void a_stale_buffer_is_found(void **state)
 {
     (void)state;
@@ -540,6 +569,7 @@ int main(void)
         FAULTY(steps_beyond_the_bound_are_found),
         FAULTY(steps_within_the_bound_pass),
         FAULTY(one_wrong_element_is_found),
+        FAULTY(kernels_may_overflow_in_another_order),
         FAULTY(a_stale_buffer_is_found),
         FAULTY(a_fault_of_fusing_is_found),
         TEST(a_name_is_taken_once),

@@ -199,6 +199,7 @@ typedef struct error_bound {
     ig_array *size;    /* computed from absolute values; NULL: not needed */
     ig_array *above, *below; /* products of the factors above 1, and of those below */
     ig_array *lifted;        /* size, from factors of at least twice the smallest normal number */
+    ig_array *reach;         /* of a kernel: the sum of the absolute values of all inputs */
     bool flushes;            /* bf16 instructions read subnormal numbers as 0 */
 } error_bound;
 
@@ -282,14 +283,27 @@ static ig_array *defined_again(const checker *c, const ig_array *x)
     return n->define(n, in, (int)x->attr.result);
 }
 
+/* The sum of the absolute values of all inputs that are floats, in f64. */
+static ig_array *sum_of_inputs(const checker *c, const ig_array *x)
+{
+    ig_array *sum = ig_scalar(0, IG_F64);
+    for (int i = 0; i < x->n_in; i++)
+        if (dtype_is_float((ig_dtype)x->in[i]->dtype))
+            sum = ig_add(sum, ig_sum(input_again(c, x, i, stand_size), IG_NONE, IG_F64, false));
+    return sum;
+}
+
 /* Computes the reference of the node and the terms of its bound on the CPU. */
 static ig_status compute_bound(const checker *c, const ig_array *x, error_bound *b)
 {
     if (x->op == OP_kernel) { /* the reference is the same kernel on the CPU */
         ig_array *same =
             x->attr.kernel->native ? defined_again(c, x) : node_again(c, x, b->dtype, stand_host);
-        b->want = b->kind == BOUND_KERNEL ? build_cast(same, IG_F64) : same;
-        return ig_eval(&b->want, 1);
+        if (b->kind != BOUND_KERNEL)
+            return b->want = same, ig_eval(&b->want, 1);
+        b->want = build_cast(same, IG_F64);
+        b->reach = sum_of_inputs(c, x);
+        return ig_eval((ig_array *[]){b->want, b->reach}, 2);
     }
     const bool by_steps = x->op == OP_nextafter; /* steps depend on the dtype: not in f64 */
     const bool wide = dtype_is_float(b->dtype) && !by_steps;
@@ -336,7 +350,8 @@ typedef struct measure {
     ig_finfo f, adds;
     const double *want, *flushed, *size, *above, *below, *lifted;
     double largest; /* largest of want, for kernels whose sums are unknown */
-    bool overflows; /* partial results of such a kernel may, in another order than that of want */
+    bool
+        overflows; /* sums in such a kernel may, in another order than that of want: its results or inputs are large */
 } measure;
 
 /* The allowed error of element i; infinite if partial results may overflow. */
@@ -422,7 +437,9 @@ static void find_largest(measure *m, int64_t n)
         if (isfinite(m->want[i]))
             m->largest = fmax(m->largest, fabs(m->want[i]));
     }
-    m->overflows = m->b->kind == BOUND_KERNEL && most > near_overflow(&m->f);
+    const double reach = m->b->reach ? *(const double *)ig_data(m->b->reach) : 0;
+    m->overflows =
+        m->b->kind == BOUND_KERNEL && (most > near_overflow(&m->f) || reach > m->adds.max / 4);
 }
 
 /* Adds the error of element i to the report. */
