@@ -24,7 +24,8 @@ enum {
     CALLS_MOST = 16,
     GUARDS_MOST = 32,
     STEPS_MOST = 200000,
-    SUM_DEPTH_MOST = 64, /* definitions of variables by each other: each takes some KB of the stack */
+    SUM_DEPTH_MOST =
+        64, /* definitions of variables by each other: each takes some KB of the stack */
     ROUNDS_MOST = 40,
     HALF_BLOCK = 512
 };
