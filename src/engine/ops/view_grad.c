@@ -158,6 +158,8 @@ static bool close_windows(ig_array **g, const ig_array *x, const view *v)
 ig_array *grad_place(ig_array *x, const view *v, const view *root)
 {
     seen s;
+    if (view_size(v) == 0) /* bools have no sum along the axes that repeat */
+        return build_fill(0, (ig_dtype)x->dtype, root->ndim, root->shape);
     if (!see_once(&s, x, v))
         return NULL;
     walk_forward(&s);
