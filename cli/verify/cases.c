@@ -1,6 +1,7 @@
 /* The cases of an op: the problems of its plan in every dtype, mode and variant, and its special values. An op
  * without a plan fails, so that a new op cannot be forgotten. Dtypes that a plan does not accept must be refused. */
 #include "verify/verify.h"
+#include "engine/eval/ask.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -156,14 +157,21 @@ taking verify_taking(const ig_op *op, ig_dtype dtype, char **why)
     plan how;
     unsigned takes;
     taking is = TAKING_NONE;
+    const char *device = ig_device();
     *why = NULL;
     if (!plan_find(op->name, &how, &takes))
         return is;
+    if (op->evaluates) { /* on the CPU */
+        engine_ask(device);
+        ig_set_device("cpu");
+    }
     if (begin(&p, &how, dtype, MODE_PLAIN, 0)) {
         is = run_try(&p) == IG_OK ? TAKING_NATIVE : TAKING_REFUSED;
         const char *text = ig_error(NULL);
         *why = is == TAKING_REFUSED ? heap_string(text ? text : "failed without a reason") : NULL;
     }
     problem_end(&p);
+    engine_ask(NULL);
+    ig_set_device(device);
     return is;
 }

@@ -65,10 +65,11 @@ static void the_table_has_what_the_device_lacks(void **state)
         const char *op;
         ig_dtype dtype;
         taking is;
-    } rows[] = {{"exp", IG_F32, TAKING_NATIVE},     {"exp", IG_F64, TAKING_REFUSED},
-                {"exp", IG_F16, TAKING_NATIVE},     {"matmul", IG_I8, TAKING_NATIVE},
-                {"matmul", IG_F64, TAKING_REFUSED}, {"add", IG_BOOL, TAKING_REFUSED},
-                {"softmax", IG_BF16, TAKING_NATIVE}};
+    } rows[] = {{"exp", IG_F32, TAKING_NATIVE},      {"exp", IG_F64, TAKING_REFUSED},
+                {"exp", IG_F16, TAKING_NATIVE},      {"matmul", IG_I8, TAKING_NATIVE},
+                {"matmul", IG_F64, TAKING_REFUSED},  {"add", IG_BOOL, TAKING_REFUSED},
+                {"softmax", IG_BF16, TAKING_NATIVE}, {"unique_values", IG_F32, TAKING_NATIVE},
+                {"nonzero", IG_BOOL, TAKING_NATIVE}, {"unique_values", IG_F64, TAKING_REFUSED}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         support s = support_ask(ig_op_find(rows[i].op), "single");
         if (s.is[rows[i].dtype] != rows[i].is)

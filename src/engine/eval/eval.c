@@ -4,6 +4,7 @@
  *
  * One evaluation runs at a time; a lock guards the graph's scratch fields, the cache and the pool. */
 #include "engine/eval/emitted.h"
+#include "engine/eval/ask.h"
 #include "engine/eval/constants.h"
 #include "engine/eval/engine.h"
 #include "engine/eval/fallback.h"
@@ -543,8 +544,13 @@ ig_status engine_eval(const eval_context *c, ig_array *const *arrays, int n,
     return status;
 }
 
+static _Thread_local const backend *asked; /* by engine_ask */
+static ig_status can_eval(ig_array *const *arrays, int n, const backend *like);
+
 ig_status ig_eval_donating(ig_array *const *arrays, int n, ig_array *const *donated, int n_donated)
 {
+    if (asked && !ig_failed())
+        TRY(can_eval(arrays, n, asked));
     return engine_eval(&(eval_context){0}, arrays, n, donated, n_donated);
 }
 
@@ -670,7 +676,7 @@ static ig_status can_eval(ig_array *const *arrays, int n, const backend *like)
     return status;
 }
 
-ig_status ig_can_eval(ig_array *const *arrays, int n) { return can_eval(arrays, n, NULL); }
+ig_status ig_can_eval(ig_array *const *arrays, int n) { return can_eval(arrays, n, asked); }
 
 ig_status ig_could_eval(ig_array *const *arrays, int n, const char *device)
 {
@@ -678,6 +684,8 @@ ig_status ig_could_eval(ig_array *const *arrays, int n, const char *device)
     const backend *like = backend_like(device);
     return like ? can_eval(arrays, n, like) : backend_missing(device);
 }
+
+void engine_ask(const char *device) { asked = device ? backend_like(device) : NULL; }
 
 /* Builds the kernels of one evaluation, and discards the schedule. Skips the CPU, which has no kernels, and arrays that
  * move between devices, whose kernels are known only when they run. */
