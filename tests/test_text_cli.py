@@ -351,7 +351,7 @@ def test_stream():
         process.stdin.flush()
         check("an answer while the pipe is open", "label" in process.stdout.readline())
     process.send_signal(signal.SIGINT)
-    process.wait(20)
+    process.wait(600)
     check("Ctrl-C", process.returncode == 130, process.returncode)
     process.stdin.close()
 

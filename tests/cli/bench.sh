@@ -159,8 +159,14 @@ for wait in (2, 10, 50):  # until both works were measured: on a busy machine th
                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                          # A shell's background job ignores Ctrl-C, and so would we.
                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+    number = getattr(signal, name)
+    while p.poll() is None:  # until it catches the signal
+        with open(f"/proc/{p.pid}/status", encoding="utf-8") as status:
+            if int(status.read().split("SigCgt:")[1].split()[0], 16) >> number - 1 & 1:
+                break
+        time.sleep(0.05)
     time.sleep(wait)
-    p.send_signal(getattr(signal, name))
+    p.send_signal(number)
     said = p.communicate()[1]
     assert p.returncode == 130, (p.returncode, said)
     assert "interrupted" in said and "incomplete" in said, said

@@ -269,7 +269,7 @@ def children():
         child = os.fork()
         if child == 0:
             os._exit(int((ig.arange(n) + 1).sum()) != n * (n + 1) // 2)
-        end, done = time.monotonic() + 60, (0, 0)
+        end, done = time.monotonic() + 600, (0, 0)
         while done[0] == 0 and time.monotonic() < end:
             done = os.waitpid(child, os.WNOHANG)
             time.sleep(0.01)

@@ -18,12 +18,6 @@ ENV = {"IG_MPI": MODULE or "", "OMPI_MCA_btl_base_warn_component_unused": "0"}
 PATIENCE_S = 600  # for a command; a test that hangs is ended earlier, because it uses no CPU time
 
 
-def stop_seconds():
-    """The time in which the other ranks stop after one has died: 10 s, and on a busy machine as much longer as it has more processes
-    to run than cores."""
-    return 10 * max(1, os.getloadavg()[0] / (os.cpu_count() or 1))
-
-
 def ranks_of(name, program):
     """The processes of a team that was started with TEST_TEAM=name, by rank."""
     found = {}

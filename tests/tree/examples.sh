@@ -28,7 +28,7 @@ expected = re.search(r"^/\* Prints:\n(.*)^\*/", open(source).read(), re.M | re.S
 pattern = "".join(r"(?:.*\n)*" if line == "..." else
                   ".*".join(map(re.escape, line.split("..."))) + r"\n"
                   for line in expected.splitlines())
-done = subprocess.run([program], capture_output=True, text=True, timeout=120, check=False)
+done = subprocess.run([program], capture_output=True, text=True, timeout=600, check=False)
 print(done.stdout + done.stderr)
 sys.exit(done.returncode or not re.fullmatch(pattern, done.stdout))
 PYTHON

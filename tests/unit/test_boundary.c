@@ -15,7 +15,7 @@
 
 #include "base/memory.h"
 
-enum { SECONDS = 60, LISTED = 8, ROOM = 4096, EVALUATED = 1 << 16 };
+enum { SECONDS = 600, LISTED = 8, ROOM = 4096, EVALUATED = 1 << 16 };
 
 /* ---- values ------------------------------------------------------------------------------------ */
 

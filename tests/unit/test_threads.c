@@ -39,7 +39,7 @@ const char *__tsan_default_options(void) { return "die_after_fork=0"; }
 #define SANITIZER 0
 #endif
 
-enum { MAX_TASKS = 100000, CHILD_SECONDS = 30 };
+enum { MAX_TASKS = 100000, CHILD_SECONDS = 240 };
 
 static const char *program;
 
