@@ -74,8 +74,8 @@ const char *writer_unpack(emit_writer *w, const operand *o, const char *at,
                           char out[static EMIT_UNPACK_BYTES])
 {
     const storage s = o->stored;
-    const int p = pointer_add(
-        w, (emit_pointer){.at = {EMIT_SLOT, o->slot, 0}, .dtype = IG_U8}); /* the whole buffer */
+    const int p = pointer_add(w, (emit_pointer){.at = {.kind = EMIT_SLOT, .slot = o->slot},
+                                                .dtype = IG_U8}); /* the whole buffer */
     w->uses |= USES_STORAGE | USES_HALF;
     snprintf(
         out, EMIT_UNPACK_BYTES,
@@ -94,17 +94,19 @@ int writer_operand(emit_writer *w, const operand *o, bool written)
     w->needs_f64 = w->needs_f64 || o->dtype == IG_F64;
     const int64_t back = view_size(&o->v) ? behind(w, o) : 0;
     const uint64_t lowest = offset - (uint64_t)back * ig_dtype_bytes(o->dtype);
-    return pointer_add(w, (emit_pointer){.at = {EMIT_SLOT, o->slot, lowest},
-                                         .dtype = o->dtype,
-                                         .written = written,
-                                         .behind = back});
+    return pointer_add(w,
+                       (emit_pointer){.at = {.kind = EMIT_SLOT, .slot = o->slot, .offset = lowest},
+                                      .dtype = o->dtype,
+                                      .written = written,
+                                      .behind = back});
 }
 
 int writer_scratch(emit_writer *w, const char *type, uint64_t offset)
 {
-    return pointer_add(
-        w, (emit_pointer){
-               .at = {EMIT_SCRATCH, -1, offset}, .dtype = IG_BOOL, .written = true, .type = type});
+    return pointer_add(w, (emit_pointer){.at = {.kind = EMIT_SCRATCH, .slot = -1, .offset = offset},
+                                         .dtype = IG_BOOL,
+                                         .written = true,
+                                         .type = type});
 }
 
 int writer_record(emit_writer *w, int number)
