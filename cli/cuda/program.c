@@ -275,6 +275,8 @@ static int prepare(job *j)
             j->o->check ? "check" : "profile");
         return EXIT_ABSENT;
     }
+    for (int i = 0, n = 0; j->o->sources[i]; i++) /* device code of several files is linked */
+        j->text.is_linked |= str_ends(j->o->sources[i], ".cu") && n++;
     for (int i = 0; j->o->sources[i]; i++)
         if (rewrite_add(&j->text, j->o->sources[i]) < 0) {
             folder_cannot(j->c, "read", j->o->sources[i]);

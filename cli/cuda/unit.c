@@ -112,5 +112,8 @@ void unit_add(const rewrite_job *job, const char *path, const unit_texts *texts,
     str_puts(out, ",\n");
     add_text(texts->written, texts->lambdas, job->is_portable ? "ig_cuda_headers" : "0", out);
     add_text(texts->device, texts->lambdas, "ig_cuda_gpu_headers", out);
-    str_printf(out, "ig_cuda_defines, ig_cuda_folders, ig_cuda_options, %d, 0};\n", job->is_linked);
+    str_printf(out, "ig_cuda_defines, ig_cuda_folders, ig_cuda_options, %d, 0, 0};\n",
+               job->is_linked);
+    if (job->is_linked)
+        str_puts(out, "static const int ig_cuda_unit_known = ig_cuda_unit_add(&ig_cuda_here);\n");
 }

@@ -209,10 +209,10 @@ static int host_command(nvcc_job *j, const nvcc_input *in, word_list *w)
     for (int i = 0; i < j->host.n; i++)
         if (!is_c || strncmp(j->host.at[i], "-std=", 5) != 0)
             word_add(w, "%s", j->host.at[i]);
-    word_add(w, "-I%s", j->folder.s);
     for (int i = 0; i < j->folders.n; i++)
         if (compile_takes_folder(j->folders.at[i]))
             word_add(w, "-I%s", j->folders.at[i]);
+    word_add(w, "-I%s", j->folder.s); /* the program's own helper_functions.h comes first */
     for (int i = 0; i < j->systems.n; i++)
         if (compile_takes_folder(j->systems.at[i]))
             word_add(w, "-isystem%s", j->systems.at[i]);

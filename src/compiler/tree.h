@@ -340,8 +340,18 @@ typedef struct kernel_tree {
 
 /* ---- from source to tree ---------------------------------------------------------------------- */
 
+/* A file that is linked with the first one: see kernel_parse_options. */
+typedef struct kernel_linked {
+    const char *name, *text;
+    kernel_options preprocess;
+} kernel_linked;
+
 typedef struct kernel_parse_options {
     kernel_options preprocess;
+    /* Further files of one program, whose device code is linked. Then instances begin with the number of their file,
+     * "2#tile<float>", and so do the names of variables; 0 is the first file. */
+    const kernel_linked *linked;
+    int n_linked;
     bool skip_host; /* the text is a whole program: host code, and unknown constructs outside of
                      * device code, are skipped silently */
     const char *const *instances; /* kernels asked for: "tile<float,16>" for templates */

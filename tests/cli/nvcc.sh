@@ -94,6 +94,81 @@ check 'options from a file' nvcc --options-file options.txt -o again.o sum.cu
 check 'CXX of several words' env CXX="env c++ -DWORDS=1" "$ingot" nvcc -dc -Iinc -DFACTOR=WORDS sum.cu -o words.o
 check '-dlink' nvcc -dlink words.o -o linked.o
 
+# ---- device code of several files ----
+
+cat >shared.cuh <<'CUDA'
+#pragma once
+struct point {
+    float x, y;
+    __host__ __device__ point(float a, float b) : x(a), y(b) {}
+};
+enum kind { SUM, PRODUCT };
+template <typename T> struct box {
+    T value;
+    __device__ T get() const { return value; }
+};
+namespace ops
+{
+__device__ float apply(kind k, point p);
+}
+__device__ float unbox(box<float> b);
+extern __device__ int calls;
+extern __constant__ float factors[2];
+CUDA
+cat >device.cu <<'CUDA'
+#include "shared.cuh"
+#define SCALE 2
+static __device__ float scale(float x) { return SCALE * x; }
+__device__ int calls = 100;
+__constant__ float factors[2] = {3, 5};
+static __device__ int own = 7;
+namespace ops
+{
+__device__ float apply(kind k, point p)
+{
+    atomicAdd(&calls, own);
+    return scale(k == SUM ? p.x + p.y : p.x * p.y);
+}
+}
+__device__ float unbox(box<float> b) { return b.get() * factors[1]; }
+static __global__ void add(float *x) { *x += scale(1); }
+void add_on_device(float *x) { add<<<1, 1>>>(x); }
+CUDA
+cat >linked.cu <<'CUDA'
+#include "shared.cuh"
+#include <cstdio>
+#define SCALE 10
+static __device__ float scale(float x) { return SCALE * x; }
+static __device__ int own = 1;
+__global__ void k(float *x, point p)
+{
+    box<float> b = {2};
+    calls += own;
+    *x = ops::apply(PRODUCT, p) + scale(1) + factors[0] + unbox(b);
+}
+static __global__ void add(float *x) { *x += scale(100); }
+void add_on_device(float *x);
+int main()
+{
+    float *x, h = 0;
+    int n = 0;
+    cudaMalloc(&x, sizeof *x);
+    k<<<1, 1>>>(x, point(3, 4));
+    add<<<1, 1>>>(x);
+    add_on_device(x);
+    cudaMemcpy(&h, x, sizeof h, cudaMemcpyDeviceToHost);
+    cudaMemcpyFromSymbol(&n, calls, sizeof n);
+    printf("%g %d %s\n", h, n, cudaGetErrorString(cudaGetLastError()));
+}
+CUDA
+# 3 * 4 * 2 + 10 + 3 + 2 * 5, then 1000 and 2 more; 100 + 1 + 7
+check '-dc' nvcc -dc linked.cu device.cu
+check 'its link' nvcc -rdc=true -o linked linked.o device.o
+check 'functions, variables and types of two files' on_devices '1049 108 no error' ./linked
+check 'the same by ingot run' gives 0 '1049 108 no error' "$ingot" run linked.cu device.cu
+check 'without -rdc' nvcc -o unlinked linked.cu device.cu
+check 'it is refused' gives 0 "*linked.cu:9:5: error: extern variable 'calls' is not defined*-rdc=true*" ./unlinked
+
 # ---- what is refused ----
 
 check 'an unknown option' gives 2 "*unknown option '-quick'*" "$ingot" nvcc -c -quick sum.cu

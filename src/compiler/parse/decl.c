@@ -141,6 +141,8 @@ static void declare_device(parser *p, const specifiers *s, const declarator *d,
         v = global_var(p, d->name, type, s->flags & IS_CONSTANT ? STORE_CONSTANT : STORE_GLOBAL,
                        d->place);
         v->symbol = scope_qualified(p, p->scope, d->name->text);
+        if (p->options->n_linked)
+            v->symbol = parser_format(p, "%d#%s", p->file, v->symbol);
         symbol_add(p, p->scope, SYMBOL_VAR, d->name, d->place)->as.var = v;
     }
     v->type = type;
@@ -247,7 +249,7 @@ static void declare_variable(parser *p, const specifiers *s, declarator *d)
 
 /* ---- functions -------------------------------------------------------------------------------- */
 
-static bool same_parameters(const function_decl *a, const function_decl *b)
+bool function_same_parameters(const function_decl *a, const function_decl *b)
 {
     if (a->n_params != b->n_params || (!a->n_params && a->n_parameters != b->n_parameters))
         return false;
@@ -265,6 +267,7 @@ static bool same_parameters(const function_decl *a, const function_decl *b)
 void function_add(parser *p, const function_decl *made)
 {
     symbol *y = symbol_here(p->scope, made->name);
+    p->n_functions += !made->is_method;
     if (y && y->kind != SYMBOL_FUNCTION && y->kind != SYMBOL_TYPE && !made->is_method) {
         parser_error(p, made->place, "'%s' is declared as a function and as something else",
                      made->name->text);
@@ -276,7 +279,8 @@ void function_add(parser *p, const function_decl *made)
     function_decl **end = &y->as.functions;
     for (; *end; end = &(*end)->next) {
         function_decl *f = *end;
-        if (f->used || !same_parameters(f, made) || (made->n_params && (f->body || !made->body)))
+        if (f->used || !function_same_parameters(f, made) ||
+            (made->n_params && (f->body || !made->body)))
             continue;
         if (f->body && made->body) {
             if (!made->n_params) {
@@ -376,7 +380,7 @@ void parse_namespace(parser *p)
         const kernel_place place = p->t->place;
         kernel_name *name = at(p, TOKEN_NAME) ? (p->t++)->as.name : NULL;
         symbol *y = name ? symbol_here(p->scope, name) : NULL;
-        if (!y && name && p->scope == p->global) /* std exists already */
+        if (!y && name && p->scope->is_global) /* std exists already */
             y = symbol_here(p->root, name);
         scope *inside;
         if (y && y->kind == SYMBOL_NAMESPACE) {
@@ -491,10 +495,17 @@ static void parse_declarations(parser *p, bool braced)
                            (at_word(p, KEYWORD_extern) && from[1].kind == TOKEN_STRING &&
                             from[2].kind == TOKEN_LBRACE);
         const bool silent = p->options->skip_host && !mark && !space;
+        const bool shares = p->options->n_linked && !space && !at_word(p, KEYWORD_using) &&
+                            !at_word(p, KEYWORD_inline);
+        const link_mark link = shares ? link_begin(p) : (link_mark){0};
+        if (shares && link_import(p, &link))
+            continue;
         kernel_diag *before = p->diags->last;
         p->quiet += silent;
         const bool fine = parser_guard(p, parse_external, NULL);
         p->quiet -= silent;
+        if (fine && shares)
+            link_record(p, &link);
         if (fine)
             continue;
         if (!silent)

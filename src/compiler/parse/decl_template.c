@@ -111,6 +111,7 @@ static kernel_expr *dummy(parser *p, const kernel_type *type)
 static kernel_instance *find_special(parser *p, specifiers *s, declarator *d,
                                      const kernel_token *body)
 {
+    p->n_functions++;
     parse_specifiers(p, s);
     *d = parse_declarator(p, s->type);
     template_arg *given = NULL, room[TEMPLATE_MOST] = {0};

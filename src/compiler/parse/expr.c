@@ -102,7 +102,8 @@ kernel_expr *use_var(parser *p, symbol *y, kernel_place place)
             p, place, "pass it as an argument, or declare it __device__, __constant__ or constexpr",
             "'%s' is a host variable, and this is device code", y->name->text);
     if (y->as.var->is_extern)
-        parser_fail_do(p, place, "define it in this file; device code is not linked across files",
+        parser_fail_do(p, place,
+                       "define it in this file, or link the file that defines it: -rdc=true",
                        "extern variable '%s' is not defined", y->name->text);
     if (y->as.var->storage >= STORE_GLOBAL && !y->constant)
         global_list(p, y->as.var);

@@ -90,6 +90,7 @@ struct scope {
     scope *parent;
     kernel_name *name; /* of a namespace */
     bool is_local;     /* its names are removed when it is closed */
+    bool is_global;    /* of a file */
     symbol *symbols;
     scope_link *using;
 };
@@ -328,8 +329,12 @@ struct kernel_parser {
     bool failed;    /* an error occurred since this was last cleared */
     jmp_buf *guard;
 
-    scope *root; /* of CUDA's own names, outside of the global one */
-    scope *global, *scope;
+    scope *root;     /* of CUDA's own names, outside of the global ones */
+    scope **globals; /* of the files; several are linked (link.c) */
+    scope *scope;
+    int file; /* that is being read; its index */
+    struct link_state *links;
+    uint32_t n_functions;     /* declarations of functions so far, without methods */
     kernel_instance *current; /* the instance whose body is being parsed, or NULL */
     bool is_outside; /* `current` stands for the value of a variable outside of functions */
     uint32_t loops, switches; /* enclosing the current statement */
@@ -432,7 +437,9 @@ symbol *symbol_find(const parser *p, const kernel_name *name);
 scope *symbol_inside(parser *p, symbol *y);        /* the scope after "::", or NULL */
 void scope_use(parser *p, scope *s, scope *other); /* using namespace */
 const char *scope_qualified(parser *p, const scope *s, const char *name); /* "ns::name" */
-void scope_builtins(parser *p);                                           /* CUDA's own names */
+/* The global scope of the file of the current scope. */
+scope *scope_global(const parser *p);
+void scope_builtins(parser *p); /* CUDA's own names */
 /* Reads a (qualified) name. NULL if it is unknown; *last is the token of its last part. */
 symbol *parse_name(parser *p, const kernel_token **last);
 /* The same without consuming tokens. */
@@ -730,6 +737,7 @@ const kernel_token *declaration_end(const kernel_token *t);
 /* The name of the function declared at t, which precedes its parameters; NULL if none. */
 kernel_name *function_name(const kernel_token *t);
 void function_add(parser *p, const function_decl *made);
+bool function_same_parameters(const function_decl *a, const function_decl *b);
 void parse_namespace(parser *p); /* after "namespace" */
 /* Declares a host variable. If it is constant, kernels may use it. e is its value, or NULL. */
 void declare_host(parser *p, const specifiers *s, const declarator *d, const kernel_type *type,
@@ -739,6 +747,22 @@ void global_list(parser *p, kernel_var *v);
 /* The same without adding it: for constants that device code may never read. */
 kernel_var *global_var(parser *p, kernel_name *name, const kernel_type *type,
                        kernel_storage storage, kernel_place place);
+
+/* link.c */
+
+/* The declaration at the current token, and what was declared before it. */
+typedef struct link_mark {
+    const kernel_token *from, *to;
+    const symbol *symbols;
+    uint32_t n_functions;
+} link_mark;
+link_mark link_begin(parser *p);
+/* If the declaration has only types and an earlier file has the same one: takes its types and skips it. */
+bool link_import(parser *p, const link_mark *m);
+/* Records the types that the declaration added, for later files. */
+void link_record(parser *p, const link_mark *m);
+/* Gives functions and extern variables their definitions in other files. */
+void link_files(parser *p);
 
 /* decl_template.c */
 void parse_template(parser *p); /* after "template" */

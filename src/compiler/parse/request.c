@@ -153,7 +153,7 @@ void parse_launches(parser *p, const kernel_token *from)
         p->t = t;
         while (p->t > from + 1 && p->t[-1].kind == TOKEN_SCOPE && p->t[-2].kind == TOKEN_NAME)
             p->t -= 2;
-        p->scope = p->global;
+        p->scope = p->globals[0];
         parser_try(p, parse_launched, NULL);
     }
 }

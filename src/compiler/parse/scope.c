@@ -122,11 +122,19 @@ const char *scope_qualified(parser *p, const scope *s, const char *name)
     return name;
 }
 
+scope *scope_global(const parser *p)
+{
+    scope *s = p->scope;
+    while (s && !s->is_global)
+        s = s->parent;
+    return s ? s : p->globals[0];
+}
+
 symbol *parse_name(parser *p, const kernel_token **last)
 {
     symbol *y = NULL;
     bool first = true;
-    scope *in = accept(p, TOKEN_SCOPE) ? p->global : NULL;
+    scope *in = accept(p, TOKEN_SCOPE) ? scope_global(p) : NULL;
     for (;;) {
         *last = p->t;
         if (!at(p, TOKEN_NAME) || p->t->keyword)
@@ -134,7 +142,7 @@ symbol *parse_name(parser *p, const kernel_token **last)
         kernel_name *name = p->t->as.name;
         y = in ? symbol_in(in, name) : first ? symbol_find(p, name) : NULL;
         /* CUDA names belong to the global namespace, although their scope is outside it. */
-        if (!y && in == p->global)
+        if (!y && in && in->is_global)
             y = symbol_in(p->root, name);
         p->t++;
         first = false;

@@ -472,8 +472,10 @@ kernel_function *instance_use(parser *p, kernel_instance *i, kernel_place place)
     if (!i->body)
         i->body = i->decl->body;
     if (!i->body)
-        parser_fail_do(p, place, "put its definition into this source, or include it",
-                       "'%s' is declared but not defined", i->decl->name->text);
+        parser_fail_do(
+            p, place,
+            "put its definition into this source, include it, or link its file: -rdc=true",
+            "'%s' is declared but not defined", i->decl->name->text);
     if (i->result->kind == TYPE_AUTO && !i->function) {
         function_make(p, i);
         instance_parse(p, i);

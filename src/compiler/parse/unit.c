@@ -1,6 +1,8 @@
 /* From a source to its tree: parses the file, then the bodies that kernels reach, infers address spaces, and
  * collects what each kernel uses. */
+#include <assert.h>
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -196,6 +198,7 @@ typedef struct job {
     parser p;
     const char *name, *source;
     const kernel_parse_options *options;
+    const kernel_token **linked; /* the tokens of the linked files */
     ig_status status;
 } job;
 
@@ -210,11 +213,19 @@ static void request(parser *p, const char *wanted)
     kernel_tokens tokens;
     kernel_options plain = p->options->preprocess;
     plain.n_defines = 0;
-    kernel_file *file = kernel_unit_text(&p->tree->unit, "<kernel>", wanted, strlen(wanted));
+    const char *name = wanted;
+    p->file = 0;
+    if (p->options->n_linked && isdigit((unsigned char)*name)) { /* "2#tile<float>": of that file */
+        char *end;
+        p->file = (int)strtol(name, &end, 10);
+        name = end + (*end == '#');
+        assert(p->file <= p->options->n_linked);
+    }
+    kernel_file *file = kernel_unit_text(&p->tree->unit, "<kernel>", name, strlen(name));
     if (!file || kernel_preprocess(&p->tree->unit, file, &plain, &tokens) != IG_OK)
         kernel_arena_fail(p->arena, "the name of a kernel");
     p->t = tokens.at;
-    p->scope = p->global;
+    p->scope = p->globals[p->file];
     parser_guard(p, parse_request, (void *)wanted);
 }
 
@@ -286,9 +297,14 @@ static void work(parser *p, void *context)
     const kernel_token *from = p->t;
     p->scope = p->root;
     parser_try(p, parse_library, NULL);
-    p->scope = p->global;
-    p->t = from;
-    parse_file(p);
+    for (int i = 0; i <= j->options->n_linked; i++) {
+        p->file = i;
+        p->scope = p->globals[i];
+        p->t = i ? j->linked[i - 1] : from;
+        parse_file(p);
+    }
+    p->scope = p->globals[0];
+    link_files(p);
     list_templates(p);
     if (j->options->use_launches)
         parse_launches(p, from);
@@ -327,7 +343,12 @@ static void parser_begin(parser *p, kernel_tree *tree, const kernel_parse_option
     special_names(p);
     group_names(p);
     wmma_names(p);
-    p->global = p->scope = scope_open(p, p->root, false);
+    p->globals = kernel_arena_get(p->arena, (size_t)(options->n_linked + 1) * sizeof *p->globals);
+    for (int i = 0; i <= options->n_linked; i++) {
+        p->globals[i] = scope_open(p, p->root, false);
+        p->globals[i]->is_global = true;
+    }
+    p->scope = p->globals[0];
 }
 
 /* ---- other languages -------------------------------------------------------------------------- */
@@ -368,6 +389,26 @@ static bool report_foreign(kernel_unit *u, const char *source, kernel_place firs
     return false;
 }
 
+/* The tokens of the files that are linked with the first one. Each has macros of its own. */
+static ig_status preprocess_linked(kernel_tree *tree, job *j)
+{
+    const int n = j->options->n_linked;
+    j->linked = kernel_arena_get(&tree->unit.arena, (size_t)(n + 1) * sizeof *j->linked);
+    for (int i = 0; i < n; i++) {
+        const kernel_linked *l = &j->options->linked[i];
+        kernel_options plain = l->preprocess;
+        kernel_tokens tokens;
+        plain.skip_unknown |= j->options->skip_host;
+        kernel_file *file = kernel_unit_text(&tree->unit, l->name, l->text, strlen(l->text));
+        if (!file)
+            return IG_ERR_MEMORY;
+        kernel_names_forget_macros(&tree->unit.names);
+        TRY(kernel_preprocess(&tree->unit, file, &plain, &tokens));
+        j->linked[i] = tokens.at;
+    }
+    return IG_OK;
+}
+
 /* All work that allocates, under the arena's escape. */
 static ig_status run(kernel_tree *tree, job *j)
 {
@@ -380,6 +421,7 @@ static ig_status run(kernel_tree *tree, job *j)
     if (report_foreign(&tree->unit, file->text, file->first))
         return IG_ERR_FORMAT;
     TRY(kernel_preprocess(&tree->unit, file, &plain, &tokens));
+    TRY(preprocess_linked(tree, j));
     if (tree->unit.diags.n_errors)
         return IG_ERR_FORMAT;
     parser_begin(&j->p, tree, j->options);

@@ -25,7 +25,7 @@ static void use_functions(parser *p, function_decl *functions, kernel_place plac
  * NULL. */
 static scope *parse_qualifiers(parser *p, const kernel_type **type)
 {
-    scope *in = accept(p, TOKEN_SCOPE) ? p->global : NULL;
+    scope *in = accept(p, TOKEN_SCOPE) ? scope_global(p) : NULL;
     *type = NULL;
     while (at(p, TOKEN_NAME) && !p->t->keyword) {
         const kernel_token *t = p->t;
@@ -61,7 +61,7 @@ static void parse_used_name(parser *p)
     if (constructs)
         name = name_of(p, "constructor");
     const symbol *y = !in ? symbol_find(p, name) : symbol_in(in, name);
-    if (!y && in == p->global)
+    if (!y && in && in->is_global)
         y = symbol_in(p->root, name);
     if (!y && !constructs)
         parser_fail(p, last->place, "unknown name %s", token_text(p, last));

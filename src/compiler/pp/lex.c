@@ -455,3 +455,10 @@ void kernel_names_begin(kernel_names *names, kernel_arena *arena)
     kernel_name_get(names, #word, sizeof #word - 1)->alternative = TOKEN_##punctuator;
 #include "compiler/pp/token.def"
 }
+
+void kernel_names_forget_macros(kernel_names *names)
+{
+    for (uint32_t i = 0; i < names->n_slots; i++)
+        for (kernel_name *n = names->slots[i]; n; n = n->next)
+            n->macro = NULL;
+}

@@ -104,6 +104,8 @@ typedef struct kernel_names {
 /* Initializes the table with the keywords. */
 void kernel_names_begin(kernel_names *names, kernel_arena *arena);
 kernel_name *kernel_name_get(kernel_names *names, const char *text, size_t bytes);
+/* Forgets all macros, before another file of the same program is preprocessed. */
+void kernel_names_forget_macros(kernel_names *names);
 
 /* ">" for a punctuator; "name", "integer", ... for other kinds. */
 const char *kernel_token_kind_text(kernel_token_kind kind);

@@ -32,6 +32,7 @@ struct ig_cuda_kernel {
     int refused;         /* the error of launches if it cannot be built, which was reported */
     void *function;      /* of the GPU target */
     const char *request; /* "(type)name": several kernels may have one name */
+    char *linked_name;   /* the same with the place of its unit among the linked ones, or NULL */
     char name[];
 };
 
@@ -96,6 +97,8 @@ const backend *cudart_device(void);
 /* The kernels and variables that the program registered. */
 ig_cuda_kernel *cudart_kernels(void);
 cudart_variable *cudart_variables(void);
+/* The units whose device code is linked, as a list. */
+ig_cuda_unit *cudart_linked(void);
 /* Keeps the error for the thread and returns it. */
 int cudart_set_last_error(int error);
 /* Prints the library's error on stderr. */

@@ -28,8 +28,11 @@ typedef struct ig_cuda_unit {
     const char *const *options; /* for NVRTC */
     int is_linked; /* its device code is linked with the other units that have this flag */
     void *state;   /* the library's; initially NULL */
+    struct ig_cuda_unit *next; /* the library's list of linked units */
 } ig_cuda_unit;
 
+/* Registers a unit with the flag is_linked; call it before the first launch. */
+IG_CUDA_API int ig_cuda_unit_add(ig_cuda_unit *unit);
 /* Registers a kernel under the address of its stub; call it before the first launch. name includes template
  * arguments: "tile<float, 16>". type is the type of a pointer to it: "void (*)(float*)". Texts are copied. */
 typedef struct ig_cuda_kernel ig_cuda_kernel;

@@ -94,16 +94,54 @@ int modules_synchronize(void)
 
 /* ---- units ---- */
 
-/* The kernels of the unit that the program may launch, without duplicates. */
-static int requests_of(const ig_cuda_unit *unit, const char **out)
+/* The unit of the module that has this unit's code: linked units share one. */
+static ig_cuda_unit *home_of(ig_cuda_unit *unit)
+{
+    return unit->is_linked && cudart_linked() ? cudart_linked() : unit;
+}
+
+/* The position of a unit among the linked ones. */
+static int place_of(const ig_cuda_unit *unit)
+{
+    int n = 0;
+    for (const ig_cuda_unit *u = cudart_linked(); u && u != unit; u = u->next)
+        n++;
+    return n;
+}
+
+/* Writes the name of a kernel or variable as its module has it; returns its length without the zero byte. */
+static int name_at(const ig_cuda_unit *unit, const char *name, char *out, size_t room)
+{
+    const bool several = unit->is_linked && cudart_linked() && cudart_linked()->next;
+    return several ? snprintf(out, room, "%d#%s", place_of(unit), name)
+                   : snprintf(out, room, "%s", name);
+}
+
+/* The same in memory of its own; NULL if there is none. */
+static char *name_of(const ig_cuda_unit *unit, const char *name)
+{
+    const size_t room = (size_t)name_at(unit, name, NULL, 0) + 1;
+    char *out = memory_new(room);
+    if (out)
+        name_at(unit, name, out, room);
+    return out;
+}
+
+/* The kernels of a module that the program may launch, without duplicates: their names, or only their number. */
+static int requests_of(ig_cuda_unit *home, char **out)
 {
     int n = 0;
     for (const ig_cuda_kernel *k = cudart_kernels(); k; k = k->next) {
-        bool wanted = k->unit == unit && !cudart_is_of_lambda(k->name);
+        if (home_of(k->unit) != home || cudart_is_of_lambda(k->name))
+            continue;
+        char *name = out ? name_of(k->unit, k->request) : NULL;
+        bool wanted = !out || name;
         for (int i = 0; i < n && wanted && out; i++)
-            wanted = strcmp(out[i], k->request) != 0;
+            wanted = strcmp(out[i], name) != 0;
         if (wanted && out)
-            out[n] = k->request;
+            out[n] = name;
+        else
+            memory_free(name);
         n += wanted;
     }
     return n;
@@ -121,38 +159,64 @@ static const char *find_header(void *context, const char *name, bool quoted, siz
     return NULL;
 }
 
-static void compile(struct state *s)
+static kernel_options options_of(ig_cuda_unit *u)
+{
+    return (kernel_options){.defines = u->defines,
+                            .n_defines = cudart_count(u->defines),
+                            .folders = u->folders,
+                            .n_folders = cudart_count(u->folders),
+                            .find = find_header,
+                            .context = u};
+}
+
+static bool has_text(const ig_cuda_unit *u)
+{
+    if (u->text)
+        return true;
+    ig_fail(IG_ERR_UNSUPPORTED, "%s was compiled for NVIDIA GPUs only", u->name);
+    return false;
+}
+
+/* Parses the unit with the units that are linked with it. */
+static void parse(struct state *s, char **requests, kernel_linked *linked)
 {
     ig_cuda_unit *u = s->unit;
-    if (!u->text) {
-        ig_fail(IG_ERR_UNSUPPORTED, "%s was compiled for NVIDIA GPUs only", u->name);
-        cudart_print_error();
-        cudart_watch_unbuilt(IG_ERR_UNSUPPORTED);
-        return;
+    int n = 0;
+    bool fine = has_text(u);
+    for (ig_cuda_unit *other = u->is_linked ? u->next : NULL; other && fine; other = other->next) {
+        fine = has_text(other);
+        linked[n++] = (kernel_linked){other->name, other->text, options_of(other)};
     }
-    const char **requests = memory_new((size_t)(requests_of(u, NULL) + 1) * sizeof *requests);
-    if (!requests)
-        return;
-    const kernel_parse_options options = {.preprocess = {.defines = u->defines,
-                                                         .n_defines = cudart_count(u->defines),
-                                                         .folders = u->folders,
-                                                         .n_folders = cudart_count(u->folders),
-                                                         .find = find_header,
-                                                         .context = u},
+    const kernel_parse_options options = {.preprocess = options_of(u),
+                                          .linked = linked,
+                                          .n_linked = n,
                                           .skip_host = true,
-                                          .instances = requests,
+                                          .instances = (const char *const *)requests,
                                           .n_instances = requests_of(u, requests)};
-    s->module = module_new(u->name, u->text, &options, &s->said);
+    if (fine)
+        s->module = module_new(u->name, u->text, &options, &s->said);
     if (!s->module) {
         cudart_print_error();
         cudart_watch_unbuilt(IG_ERR_FORMAT);
     }
+    for (int i = 0; i < options.n_instances; i++)
+        memory_free(requests[i]);
+}
+
+static void compile(struct state *s)
+{
+    char **requests = memory_new((size_t)(requests_of(s->unit, NULL) + 1) * sizeof *requests);
+    kernel_linked *linked = memory_new((size_t)(place_of(NULL) + 1) * sizeof *linked);
+    if (requests && linked)
+        parse(s, requests, linked);
     memory_free(requests);
+    memory_free(linked);
 }
 
 /* The unit's module, compiled if needed; NULL after the reason was reported. */
 static struct state *state_of(ig_cuda_unit *unit)
 {
+    unit = home_of(unit);
     if (!unit->state) {
         struct state *s = memory_new(sizeof *s);
         if (!s)
@@ -218,7 +282,10 @@ static int locate(const backend *dev, const cudart_variable *v, binding *where, 
     size_t bytes;
     if (!s)
         return cudaErrorInvalidDeviceFunction;
-    if (module_variable(s->module, dev, v->name, where, &bytes) != IG_OK) {
+    char *name = name_of(v->unit, v->name);
+    const bool found = name && module_variable(s->module, dev, name, where, &bytes) == IG_OK;
+    memory_free(name);
+    if (!found) {
         cudart_print_error();
         return cudaErrorInvalidSymbol;
     }
@@ -243,12 +310,12 @@ int modules_symbol(const cudart_variable *v, char **at)
 }
 
 /* Copies the unit's managed variables to the device before a launch, or back to the host after it. */
-static int exchange(const backend *dev, const ig_cuda_unit *unit, bool to_device)
+static int exchange(const backend *dev, ig_cuda_unit *unit, bool to_device)
 {
     for (const cudart_variable *v = cudart_variables(); v; v = v->next) {
         char *at;
         binding where;
-        if (!v->managed || v->unit != unit)
+        if (!v->managed || home_of(v->unit) != home_of(unit))
             continue;
         const int error = locate(dev, v, &where, &at);
         if (error)
@@ -284,10 +351,13 @@ int modules_check(const cudart_shape *s)
     return cudart_end(error);
 }
 
-/* If a kernel was not found by its type, its error is stored under its name. */
-static const char *name_in(const ig_module *m, const ig_cuda_kernel *k)
+/* The kernel's name in its module. If it was not found by its type, its error is stored under its name. */
+static const char *name_in(const ig_module *m, ig_cuda_kernel *k)
 {
-    return ig_module_find(m, k->request) ? k->request : k->name;
+    if (!k->linked_name && k->unit->is_linked)
+        k->linked_name = name_of(k->unit, k->request);
+    const char *name = k->linked_name ? k->linked_name : k->request;
+    return ig_module_find(m, name) ? name : k->name;
 }
 
 /* Builds a kernel for the device, so that it can be launched. */

@@ -14,6 +14,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the variables below */
 static ig_cuda_kernel *kernels;
 static cudart_variable *variables;
+static ig_cuda_unit *linked;
 static const backend *device;
 static const cudart_target *chosen;
 
@@ -145,6 +146,7 @@ const backend *cudart_device(void)
 /* ---- registered kernels and variables ---- */
 
 ig_cuda_kernel *cudart_kernels(void) { return kernels; }
+ig_cuda_unit *cudart_linked(void) { return linked; }
 cudart_variable *cudart_variables(void) { return variables; }
 
 /* Removes the spelling of unnamed namespaces by gcc and clang: it is not C++, and names resolve without it. */
@@ -154,6 +156,15 @@ static void strip_anonymous(char *name)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         for (char *at; (at = strstr(name, words[i]));)
             memmove(at, at + strlen(words[i]), strlen(at + strlen(words[i])) + 1);
+}
+
+int ig_cuda_unit_add(ig_cuda_unit *unit)
+{
+    pthread_mutex_lock(&lock);
+    unit->next = linked;
+    linked = unit;
+    pthread_mutex_unlock(&lock);
+    return cudaSuccess;
 }
 
 ig_cuda_kernel *ig_cuda_kernel_add(ig_cuda_unit *unit, const void *stub, const char *name,
