@@ -119,8 +119,9 @@ static void declare_special(writer *w, int32_t r)
     } else {
         const uint32_t before = axis == 0 ? 1 : axis == 1 ? p->block[0] : p->block[0] * p->block[1];
         SAY(w, "const u32 s%d = (u32)%s / %u", r, first, before);
-        if (axis < 2) /* lanes past the end of a block of one row continue the row */
-            SAY(w, p->block[axis] * before == (uint32_t)p->threads ? "" : " %% %u", p->block[axis]);
+        /* lanes past the end of a block of one row continue the row */
+        if (axis < 2 && p->block[axis] * before != (uint32_t)p->threads)
+            SAY(w, " %% %u", p->block[axis]);
         SAY(w, ";\n");
     }
 }
