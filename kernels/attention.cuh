@@ -1,4 +1,4 @@
-/* What the kernels of attention share; included after hopper.cuh and the definitions of
+/* Definitions that the kernels of attention share; included after hopper.cuh and the definitions of
  * attention.cu. */
 typedef unsigned short half_bits;
 

@@ -1,5 +1,5 @@
 /* Counts of elements, row by row: count[row][k] is the number of elements of x[row][SIZE] in bin k, 0 <= k < n. A block counts
- * a part of a row in shared memory (SHARED, up to COUNT_BINS bins), and adds its counts to those of the row; the order does not
+ * a part of a row in shared memory (SHARED, up to COUNT_BINS bins), and adds its counts to the counts of the row; the order does not
  * matter. The CPU has the same in src/engine/numeric/counts.c.
  *
  * Defined before it: ELEMENT, the type of elements; SHARED. */
@@ -67,7 +67,7 @@ extern "C" __global__ void count_index(const ELEMENT *x, unsigned int *count, lo
 }
 
 #if FLOATS
-/* The bin of x among n that are evenly spaced; it is corrected by one where rounding put it beside its edges. */
+/* The bin of x among n that are evenly spaced; it is corrected by one where rounding put it outside of its edges. */
 static __device__ long long even_bin(ELEMENT x, const ELEMENT *edge, ELEMENT low, ELEMENT scale, long long n)
 {
     const ELEMENT place = (x - low) * scale;

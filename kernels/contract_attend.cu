@@ -73,7 +73,7 @@ static __device__ void result2(PARAMS, unsigned char *local, int local_row, idx 
 #include "contract_names.cuh"
 #endif
 
-/* Where the exponentials of four rows lie among those of a key. */
+/* The place of the exponentials of four rows in the memory of a key. */
 #define PLACE(group, key4) (((group) ^ ((key4) & 3) * 2) * 4)
 
 /* A column of the thread's j-th sum of a row, from the first of a tile on. */
@@ -362,7 +362,7 @@ extern "C" __global__ void __launch_bounds__(ATTEND_THREADS, ATTEND_BLOCKS) cont
                     }
                 }
                 at += run;
-                /* The end of a block of keys: its sums are added to those of the blocks before. */
+                /* The end of a block of keys: its sums are added to the sums of the blocks before. */
                 if (first + k0 + at == cut) {
 #pragma unroll
                     for (int i = 0; i < 4; i++)

@@ -6,7 +6,7 @@
  *   N(name)   n0_name: of its second operand
  *   S(name)   of the operand that SIDE names: SIDE is M or N
  *
- * out[b, m, n] = sum over k of in0[b, m, k] * in1[b, n, k]: rows m are those of M, and columns n are rows of N. */
+ * out[b, m, n] = sum over k of in0[b, m, k] * in1[b, n, k]: rows m are rows of M, and columns n are rows of N. */
 #define CONTRACT_NAME_(letter, number, name) letter##number##_##name
 #define CONTRACT_NAME(letter, number, name) CONTRACT_NAME_(letter, number, name)
 #define C(name) CONTRACT_NAME(c, NUMBER, name)

@@ -4,12 +4,12 @@
  * values are roots of the secular equation with the squares of the values as poles, and 0, whose z is that of both last
  * right vectors together.
  *
- * Rounds are those of divide.cu. The CPU includes this file, too (src/engine/backend/cpu/lanes/spectral.inc).
+ * Rounds are the same as in divide.cu. The CPU includes this file, too (src/engine/backend/cpu/lanes/spectral.inc).
  *
  * Defined before it: REAL, F64, COMPLEX (0). */
 #include "secular.cuh"
 
-/* Of 2 h - 1 values, the last one in x is that of pole 0. turn: the rotation of the last right vectors. */
+/* Of 2 h - 1 values, the last one in x belongs to pole 0. turn: the rotation of the last right vectors. */
 typedef struct divide_svd_call {
     divide_call x;
     int h;

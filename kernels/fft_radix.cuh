@@ -1,6 +1,6 @@
 /* Fourier transforms of few points, in place: point k becomes the sum over j of point j times exp(-2 pi i j k / R). One
  * source for kernels and for the CPU, where FFT_V is a register of lanes. The order of operations is part of the result.
- * Defined by the includer: FFT_FN, the attributes of functions; FFT_S, the type of numbers; FFT_V, that of points;
+ * Defined by the includer: FFT_FN, the attributes of functions; FFT_S, the type of numbers; FFT_V, the type of points;
  * FFT_NAME(name), a function's name; FFT_UNROLL, before loops. */
 
 /* (r, i) times (c, s) */

@@ -1,4 +1,4 @@
-/* What kernels for Hopper (sm_90a) share: barriers in shared memory, copies of boxes by TMA, and panels that
+/* Functions that kernels for Hopper (sm_90a) share: barriers in shared memory, copies of boxes by TMA, and panels that
  * wgmma reads. A panel has rows of 128 bytes and is swizzled by 128 bytes. */
 
 struct alignas(64) tensor_map {

@@ -1,4 +1,4 @@
-/* What lanes.cuh has for floats, for doubles. */
+/* The functions of lanes.cuh, for doubles. */
 
 #define REAL double
 #include "saturate.cuh"

@@ -64,7 +64,7 @@ static __device__ inline R VM(nextafter)(R x, R y)
     return VM(select)((x != x) | (y != y), x + y, ordered);
 }
 
-/* What a fold begins with: joined with any x it gives x, to the last bit. */
+/* The value that a fold begins with: joined with any x it gives x, to the last bit. */
 static __device__ inline R VM(zero)(R x) { return (void)x, (R)-0.0f; }
 static __device__ inline R VM(lowest)(R x) { return (void)x, -VM(inf); }
 static __device__ inline R VM(highest)(R x) { return (void)x, VM(inf); }

@@ -9,7 +9,7 @@
  *   FOLD            a block is one thread: it takes EACH_ROWS rows of a length up to 32 (WIDTH), a chunk, or RUN chunks of a row,
  *                   which gives partial[parts][ROWS]
  *
- * WHOLE: a thread has a whole row, so it calls result0. THREADS are those of a block. */
+ * WHOLE: a thread has a whole row, so it calls result0. THREADS is the number of threads of a block. */
 #ifndef EMITTED
 /* alone: RANGES_KERNEL SHUFFLES=0 | JOIN_RANGES | JOIN_CHUNKS | ACROSS WHOLE=1 | ACROSS WHOLE=0 LOOPS=1 | EMPTY */
 /* alone: FOLD WHOLE=1 SHORT=1 | FOLD WHOLE=1 CHUNKS_MOST=1 | FOLD WHOLE=0 CHUNKS_MOST=16 | FOLD WHOLE=0 CHUNKS_MOST=16 QUICK=1 */

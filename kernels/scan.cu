@@ -12,8 +12,8 @@
  * A block takes BLOCK_CHUNKS chunks; CHUNK_THREADS threads share one, and each of them has a block of BLOCK neighbours.
  * Elements go through shared memory, so that memory is read and written side by side. With SERIAL, a block is one thread, which takes a chunk.
  *
- * A row that is longer than a launch can reach is taken in parts: INNER and CHUNKS are those of the part, and RANGES those of
- * the whole row. A part that is not the first has LATER, and its TOTAL and CARRY begin at its first chunk.
+ * A row that is longer than a launch can reach is taken in parts: INNER and CHUNKS count the part, and RANGES the whole row.
+ * A part that is not the first has LATER, and its TOTAL and CARRY begin at its first chunk.
  *
  * Functions before it: join0(x, y), identity0(), load(ARGS, row, col) and target(g, row, col), the place of an element of the
  * output. OUTPUT_OF(x) is the output's element. */

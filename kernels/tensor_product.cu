@@ -14,7 +14,7 @@
  *   TN          columns of a tile: 128, 192 or 256
  *   OUT         of the result: 0 f32, 1 f16, 2 bf16
  *   BOXES       1: the result has a map, and boxes of 16 rows are copied to it; its rows are multiples of 16 bytes. 0: rows are
- *               written, also those of the product before the epilogue (kept)
+ *               written, also the elements of the product before the epilogue (kept)
  *   EPILOGUE    if there is one; in front, float epilogue(float, sizes): of a result, rounded to its type
  */
 enum {

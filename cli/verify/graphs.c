@@ -265,7 +265,7 @@ static void agree(outcome *o)
         *o = (outcome){.kind = FAILED, .way = o->way, .on = o->on, .text = "wrong in another rank"};
 }
 
-/* Compares the bits with the other device's, and with those of the other ways. */
+/* Compares the bits with the bits of the other device and of the other ways. */
 static void compare_runs(const graphs_scope *s, graph *g, outcome *o)
 {
     const ig_math math = ig_math_mode();

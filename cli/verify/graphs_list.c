@@ -1,4 +1,4 @@
-/* What the random graphs of ingot verify --graphs have: every op of the table, every dtype, every way to evaluate. */
+/* The contents of the random graphs of ingot verify --graphs: every op of the table, every dtype, every way to evaluate. */
 #include "verify/graphs.h"
 
 #include <stdlib.h>

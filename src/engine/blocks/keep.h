@@ -1,4 +1,4 @@
-/* What lower folders use of this one, through array/above.h. */
+/* Functions that lower folders call through array/above.h. */
 #ifndef BLOCKS_KEEP_H
 #define BLOCKS_KEEP_H
 

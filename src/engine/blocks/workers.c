@@ -525,7 +525,7 @@ static ig_status decide_passes(workers *all)
     return IG_OK;
 }
 
-/* Makes the workers, those of all devices first, so that each device begins at once. */
+/* Makes the workers, one of each device first, so that each device begins at once. */
 static ig_status make_workers(workers *all)
 {
     const int ahead = all->s->ahead && all->units - all->unit > 1 ? BACKEND_LIST_MOST : 1;

@@ -75,7 +75,7 @@ static ig_status bring_number(binding *at, size_t bytes, const backend *dev, buf
     return *copy ? IG_OK : error_waiting(IG_ERR_MEMORY);
 }
 
-/* What a parameter gets in a launch beside its argument. */
+/* The values of a launch that a parameter gets in addition to its argument. */
 typedef struct passed {
     buffer *copy;  /* of a number on the device, or NULL */
     uint64_t bits; /* of a number */

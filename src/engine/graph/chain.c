@@ -72,7 +72,7 @@ static bool tape_fits(const schedule *s, const tape *t, int64_t outer, int first
     return true;
 }
 
-/* The rows of a chain that a program can be in: those of a reduction, or (b, m) of a contraction. */
+/* True if a program can be in a chain of `outer` rows: the rows of a reduction, or (b, m) of a contraction. */
 static bool has_rows(const program *p, int64_t outer)
 {
     return p->kind == PROGRAM_MAP || (p->kind == PROGRAM_REDUCE && p->outer == outer) ||

@@ -197,7 +197,7 @@ static ig_status differentiate(scan_back *b)
     }
     TRY(ig_vjp(b->out, b->cotangent, b->n_out, b->by, b->n_by, b->grad));
     int at = 0, rows = 0, carries = 0;
-    ig_array **row = b->result + b->n_by; /* behind the results */
+    ig_array **row = b->result + b->n_by; /* after the results */
     for (int i = 0; i < step->n_in; i++) {
         if (at == b->n_by || b->by[at] != step->in[i])
             continue;

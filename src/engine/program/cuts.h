@@ -18,7 +18,7 @@ enum {
     CUT_RANGE = CUT_RANGE_CHUNKS * CUT_CHUNK
 };
 
-/* How the results of parts of a row become that of the row. A row has the elements from which one element of the result is
+/* How the results of parts of a row become the result of the row. A row has the elements from which one element of the result is
  * computed, or which are computed together. */
 typedef enum cut_join {
     CUT_APART, /* rows are not cut: only boxes of the result are computed by themselves */
@@ -33,7 +33,7 @@ typedef enum cut_join {
 typedef enum cut_sees {
     SEES_ALL,
     SEES_SAME,  /* the same box */
-    SEES_ROWS,  /* rows: the axes after those of the result */
+    SEES_ROWS,  /* rows: the axes after the result's axes */
     SEES_LINES, /* rows along the last axis, which the result has, too */
     SEES_ROW,   /* the only row */
     SEES_LEFT,  /* (b, m, k) of a contraction: rows of b and m */

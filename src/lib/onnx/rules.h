@@ -28,7 +28,7 @@
         number, kind, true, offsetof(type, field), 0, #field, NULL \
     }
 
-/* What a rule reads: a message of a type, by a table of fields. */
+/* The fields of a rule that reads a message of a type by a table. */
 #define OF(type, list) .bytes = sizeof(type), .fields = list, .n_fields = COUNT(list)
 
 /* Defined in read_value.c, as are the rules of message.h. */

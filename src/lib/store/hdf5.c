@@ -259,7 +259,7 @@ static ig_status dataset_open(hdf5_store *s)
 
 /* ---- child processes ----------------------------------------------------------------------------------- */
 
-/* What a child found: the error, or the dataset. */
+/* The answer of a child: the error, or the dataset. */
 typedef struct report {
     ig_status status;
     char text[1024];

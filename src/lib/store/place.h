@@ -56,7 +56,7 @@ ig_status place_put(place *p, const char *key, const piece *pieces, int n);
 ig_status place_has(place *p, const char *key, bool *has);
 /* Deletes an object, or a folder with all objects in it. One that does not exist is not an error. */
 ig_status place_remove(place *p, const char *key);
-/* Removes the temporary files of writers that were killed: in the place and its folders of chunks. Those of living
+/* Removes the temporary files of writers that were killed: in the place and its folders of chunks. The files of living
  * writers stay. */
 void place_clean(const place *p);
 /* Calls fn for each entry of a folder of the place ("" is the place itself), in no order. */

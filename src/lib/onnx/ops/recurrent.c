@@ -59,7 +59,7 @@ typedef struct weights {
     ig_array *w, *scale, *zero; /* scale NULL: floats; zero NULL: 0 */
 } weights;
 
-/* One layer: what all its directions share. */
+/* The values that all directions of a layer share. */
 typedef struct layer {
     onnx_call *call;
     int gates, functions; /* of a direction */

@@ -88,7 +88,7 @@ INLINE void unpack_at(load_function load, blocks s, int64_t n, float *restrict t
     }
 }
 
-/* The blocks of a row of the table; elements: those of the row, or the array's. */
+/* The blocks of a row of the table; elements: of the row, or of the array. */
 #define BLOCKS(elements, run, head, bits) \
     ((blocks){elements, (run) ? (run) : (elements) * (bits) / 8, (head) + (elements) * (bits) / 8})
 /* The usual block is known to the compiler, like those that a row states. */
