@@ -147,7 +147,7 @@ static int input_of(const staged *s, int n_in, const ig_array *leaf)
 
 /* ---- keys ---- */
 
-bool words_add(word_list *w, const void *from, size_t bytes)
+bool word_list_add(word_list *w, const void *from, size_t bytes)
 {
     const int n = (int)((bytes + sizeof *w->at - 1) / sizeof *w->at);
     while (w->n + n >= w->room)
@@ -165,13 +165,14 @@ static ig_status describe(const body *b, int n_donated, word_list *w)
     staged s;
     ig_status status = stage(b, n_donated, IG_MATH_STRICT, &s);
     const uint64_t counts[3] = {s.g.key.used, (uint64_t)b->n_in, (uint64_t)s.g.n_leaf};
-    if (status == IG_OK && !(words_add(w, counts, sizeof counts) &&
-                             words_add(w, s.g.key.at, s.g.n_node || s.g.n_leaf ? s.g.key.used : 0)))
+    if (status == IG_OK &&
+        !(word_list_add(w, counts, sizeof counts) &&
+          word_list_add(w, s.g.key.at, s.g.n_node || s.g.n_leaf ? s.g.key.used : 0)))
         status = IG_ERR_MEMORY;
     for (int i = 0; status == IG_OK && i < s.g.n_leaf; i++) {
         const int input = input_of(&s, b->n_in, s.g.leaf[i]);
         const uint64_t word[2] = {(uint64_t)input, input < 0 ? s.g.leaf[i]->number : 0};
-        if (!words_add(w, word, sizeof word))
+        if (!word_list_add(w, word, sizeof word))
             status = IG_ERR_MEMORY;
     }
     stage_end(&s);

@@ -115,7 +115,7 @@ ig_status loop_finish(loop *l)
     text label = {0};
     const int64_t head[10] = {l->kind, l->length,  l->reverse, l->n_head, l->n_carry,
                               l->n_x,  l->n_const, l->n_out,   l->n_body, l->base.n_result};
-    ig_status status = words_add(&w, head, sizeof head) ? IG_OK : IG_ERR_MEMORY;
+    ig_status status = word_list_add(&w, head, sizeof head) ? IG_OK : IG_ERR_MEMORY;
     for (int i = 0; i < l->base.n_result; i++) {
         view v;
         view_contiguous(&v, l->result[i].ndim, l->result[i].shape);
@@ -124,8 +124,8 @@ ig_status loop_finish(loop *l)
     }
     for (int i = 0; i < l->n_body && status == IG_OK; i++)
         status = body_describe(&l->body[i], n_donated(l), &w);
-    if (l->forward && !words_add(&w, l->forward->base.key,
-                                 (size_t)l->forward->base.n_key * sizeof *l->forward->base.key))
+    if (l->forward && !word_list_add(&w, l->forward->base.key,
+                                     (size_t)l->forward->base.n_key * sizeof *l->forward->base.key))
         status = IG_ERR_MEMORY;
     l->base.key = w.at;
     l->base.n_key = w.n;

@@ -55,7 +55,7 @@ typedef struct word_list {
     int n, room;
 } word_list;
 
-bool words_add(word_list *w, const void *from, size_t bytes);
+bool word_list_add(word_list *w, const void *from, size_t bytes);
 /* Adds the description of a body. The first n_donated inputs may be overwritten. */
 ig_status body_describe(const body *b, int n_donated, word_list *w);
 /* Plans a body; the lock is held. */
