@@ -3,7 +3,7 @@
 #include "support/folder.h"
 
 #include "base/memory.h"
-#include "lib/store/box.h"
+#include "base/box.h"
 #include "lib/store/codec.h"
 
 #include <math.h>
@@ -137,7 +137,7 @@ static void test_few_dimensions(void **state)
 /* Writes the whole array in boxes of one shape, and reads it in boxes of another one. */
 static void boxes_check(ig_store *s, const int64_t w[2], const int64_t r[2], int64_t first)
 {
-    int64_t data[CELLS], box[CELLS], got[CELLS];
+    int64_t data[CELLS], piece[CELLS], got[CELLS];
     number(data, CELLS, first);
     memset(got, 0, sizeof got);
     for (int reading = 0; reading < 2; reading++) {
@@ -147,13 +147,15 @@ static void boxes_check(ig_store *s, const int64_t w[2], const int64_t r[2], int
                 const int64_t n = ROWS - i < b[0] ? ROWS - i : b[0],
                               m = COLUMNS - j < b[1] ? COLUMNS - j : b[1];
                 for (int64_t k = 0; k < n && !reading; k++)
-                    memcpy(box + k * m, data + (i + k) * COLUMNS + j, (size_t)m * sizeof *box);
+                    memcpy(piece + k * m, data + (i + k) * COLUMNS + j, (size_t)m * sizeof *piece);
                 if (reading)
-                    assert_int_equal(ig_store_read(s, IG_SHAPE(i, j), IG_SHAPE(n, m), box), IG_OK);
+                    assert_int_equal(ig_store_read(s, IG_SHAPE(i, j), IG_SHAPE(n, m), piece),
+                                     IG_OK);
                 else
-                    assert_int_equal(ig_store_write(s, IG_SHAPE(i, j), IG_SHAPE(n, m), box), IG_OK);
+                    assert_int_equal(ig_store_write(s, IG_SHAPE(i, j), IG_SHAPE(n, m), piece),
+                                     IG_OK);
                 for (int64_t k = 0; k < n && reading; k++)
-                    memcpy(got + (i + k) * COLUMNS + j, box + k * m, (size_t)m * sizeof *box);
+                    memcpy(got + (i + k) * COLUMNS + j, piece + k * m, (size_t)m * sizeof *piece);
             }
     }
     assert_memory_equal(got, data, sizeof data);
@@ -185,9 +187,9 @@ static void test_misaligned_boxes(void **state)
         ig_store *s = create(path, IG_SHAPE(ROWS, COLUMNS), IG_I64,
                              IG_SHAPE(1 + chunk / 8, 1 + chunk % 8), IG_NONE, "none");
         assert_non_null(s);
-        for (int box = chunk % step; box < 64; box += step) {
-            const int other = (box * 29 + 17) % 64;
-            boxes_check(s, (int64_t[]){1 + box / 8, 1 + box % 8},
+        for (int lengths = chunk % step; lengths < 64; lengths += step) {
+            const int other = (lengths * 29 + 17) % 64;
+            boxes_check(s, (int64_t[]){1 + lengths / 8, 1 + lengths % 8},
                         (int64_t[]){1 + other / 8, 1 + other % 8}, first++);
         }
         ig_store_close(s);

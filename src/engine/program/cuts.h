@@ -8,7 +8,7 @@
 #ifndef PROGRAM_CUTS_H
 #define PROGRAM_CUTS_H
 
-#include "engine/program/box.h"
+#include "base/box.h"
 #include "engine/program/product.h"
 
 enum {

@@ -3,7 +3,7 @@
  * A file is mapped: the system reads the pages that a box needs. One file stays mapped. The files of a folder are mapped
  * for the time of a call, because there may be more of them than mappings are allowed.
  */
-#include "lib/store/box.h"
+#include "base/box.h"
 #include "lib/store/open.h"
 #include "lib/store/store.h"
 

@@ -5,7 +5,7 @@
  * decoded there directly.
  */
 #include "lib/store/zarr.h"
-#include "lib/store/box.h"
+#include "base/box.h"
 
 #include "base/error.h"
 #include "base/memory.h"
