@@ -8,7 +8,6 @@
 #include "base/memory.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* A map with its own copy of the operands, which are cut in place. */
 typedef struct box {
@@ -74,13 +73,7 @@ static ig_status box_cut(box *b, int axis, int64_t from, int64_t to)
 {
     tape *t = &b->p.pre;
     const tape before = *t;
-    const size_t bytes = (size_t)t->n_operand * sizeof *t->operand;
-    t->operand = memory_get(bytes);
-    if (!t->operand) {
-        *t = before;
-        return IG_ERR_MEMORY;
-    }
-    memcpy(t->operand, before.operand, bytes);
+    TRY(emit_own_operands(t, 0));
     for (int i = 0; i < t->n_operand; i++) {
         operand *o = &t->operand[i];
         if (o->slot < 0 || o->v.ndim != t->ndim)
@@ -177,11 +170,7 @@ int64_t emit_box_rows(const program *p, const emit_target *t)
 ig_status emit_boxes(const program *p, const emit_target *t, emit_whole *whole, emitted *out)
 {
     box b = {.p = *p, .t = t, .whole = whole, .out = out};
-    const size_t bytes = (size_t)(p->pre.n_operand + 1) * sizeof *p->pre.operand;
-    b.p.pre.operand = memory_get(bytes);
-    if (!b.p.pre.operand)
-        return IG_ERR_MEMORY;
-    memcpy(b.p.pre.operand, p->pre.operand, (size_t)p->pre.n_operand * sizeof *p->pre.operand);
+    TRY(emit_own_operands(&b.p.pre, 0));
     const ig_status status = box_emit(&b);
     memory_free(b.p.pre.operand);
     return status;

@@ -125,6 +125,17 @@ static bool is_key(const tape *t, int at)
     return false;
 }
 
+ig_status emit_own_operands(tape *t, int more)
+{
+    operand *own = memory_get((size_t)(t->n_operand + more) * sizeof *own + 1);
+    if (!own)
+        return IG_ERR_MEMORY;
+    if (t->n_operand)
+        memcpy(own, t->operand, (size_t)t->n_operand * sizeof *own);
+    t->operand = own;
+    return IG_OK;
+}
+
 /* Cuts out rows [from, to) of `rows`, in a copy of the operands. The last operand has no slot: it says where the tape
  * begins. */
 static ig_status tape_cut(tape *t, int64_t rows, int64_t from, int64_t to)
@@ -133,11 +144,7 @@ static ig_status tape_cut(tape *t, int64_t rows, int64_t from, int64_t to)
     if (whole.n_inst == 0 || whole.ndim == 0)
         return IG_OK;
     const int64_t start = whole.size / rows * from;
-    t->operand = memory_get((size_t)(whole.n_operand + 1) * sizeof *t->operand);
-    if (!t->operand)
-        return IG_ERR_MEMORY;
-    if (whole.n_operand)
-        memcpy(t->operand, whole.operand, (size_t)whole.n_operand * sizeof *t->operand);
+    TRY(emit_own_operands(t, 1));
     for (int i = 0; i < whole.n_operand; i++)
         if (is_key(&whole, i))
             t->operand[i].first_index += start;

@@ -21,6 +21,8 @@ enum { TILES_MOST = 4096 };
  * off first. */
 int64_t emit_box_rows(const program *p, const emit_target *t);
 ig_status emit_boxes(const program *p, const emit_target *t, emit_whole *whole, emitted *out);
+/* Gives the tape its own copy of the operands, with room for more. */
+ig_status emit_own_operands(tape *t, int more);
 /* True if a launch reaches all elements of its array that the operand uses. */
 bool emit_reaches(const emit_target *t, const operand *o);
 
