@@ -28,8 +28,40 @@ typedef struct library_kernel {
     bool sums;
 } library_kernel;
 
-/* Builds a call with the name, source and options of k. number: see build; may be NULL if k->build is. k must stay
- * valid. Returns the number of results, 0 on failure. */
+/* The arguments of a call, in the order of the kernel's parameters. Results have the first `lead` axes of `like`, `count`
+ * indices in all. It must not be copied once it has a result. */
+typedef struct library_args {
+    const ig_array *like;
+    int lead, n, n_results;
+    int64_t count;
+    size_t shared_bytes; /* dynamic shared memory of a block */
+    ig_arg arg[LIBRARY_PARAMS];
+    int64_t shape[LIBRARY_RESULTS][IG_MAX_NDIM];
+} library_args;
+
+library_args args_like(const ig_array *like,
+                       int lead); /* without arguments; like may be NULL if lead is 0 */
+void args_ints(library_args *a, const int64_t *v, size_t n);
+void args_float(library_args *a, double v);
+void args_arrays(library_args *a, ig_array *const *x, size_t n);
+/* A result, whose axes after the leading ones have these lengths. */
+void args_result(library_args *a, const int64_t *lengths, size_t n);
+#define ARGS_LIST(type, ...) (type[]){__VA_ARGS__}, sizeof((type[]){__VA_ARGS__}) / sizeof(type)
+#define ARGS_INTS(a, ...) args_ints(a, ARGS_LIST(const int64_t, __VA_ARGS__))
+#define ARGS_ARRAYS(a, ...) args_arrays(a, ARGS_LIST(ig_array *const, __VA_ARGS__))
+#define ARGS_RESULT(a, ...) args_result(a, ARGS_LIST(const int64_t, __VA_ARGS__))
+
+/* Builds a call of kernel `name`. defines: up to NULL, or NULL. out has room for LIBRARY_RESULTS. Returns the number of
+ * results, 0 on failure. number: see build; may be NULL if k->build is. k must stay valid. */
+int args_call(const library_args *a, const library_kernel *k, const char *name,
+              const char *const *defines, int64_t blocks, int64_t threads, const int64_t *number,
+              ig_array **out);
+/* The only result, or the first one, of a call with LIBRARY_THREADS threads for each block; NULL on failure. */
+enum { LIBRARY_THREADS = 256 };
+ig_array *args_call_one(const library_args *a, const library_kernel *k, const char *name,
+                        const char *const *defines, int64_t blocks, const int64_t *number);
+
+/* The same with the name, source and options of k. */
 int library_call(const library_kernel *k, const ig_kernel_call *call, const int64_t *number,
                  ig_array **out, int max_out);
 

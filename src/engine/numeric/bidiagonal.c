@@ -18,41 +18,35 @@ static const library_kernel divide_kernel = {
  * d, e, and scratch memory. */
 static int panel_build(const int64_t *number, ig_array *const *in, ig_array **out)
 {
-    const int lead = in[0]->view.ndim - 2;
     const int64_t m = matrix_rows(in[0]), n = matrix_columns(in[0]), columns = number[0];
-    const int64_t count = panels_count(in[0], lead), chunks = ceil_div(m, PANEL_CHUNK);
-    const panels_shape ux = panels_shape_of(in[0], lead, 2, (int64_t[]){2 * columns, m});
-    const panels_shape yv = panels_shape_of(in[0], lead, 2, (int64_t[]){2 * columns, n});
-    const panels_shape d = panels_shape_of(in[0], lead, 1, &columns);
-    const panels_shape room =
-        panels_shape_of(in[0], lead, 1, (int64_t[]){2 * m + 2 * columns + chunks});
-    const ig_arg args[] = {
-        arg_int(4 * columns + 1), arg_int(count), arg_int(m),    arg_int(n),
-        arg_int(columns),         arg_of(in[0]),  arg_of(in[1]), arg_shape(&ux),
-        arg_shape(&yv),           arg_shape(&d),  arg_shape(&d), arg_shape(&room)};
-    return panels_launch(&panel_kernel, "bidiagonal", in[0],
-                         count * ceil_div(m + 2 * columns, PANEL_ROWS), PANEL_THREADS, args, 12,
-                         number, out);
+    library_args c = args_like(in[0], in[0]->view.ndim - 2);
+    ARGS_INTS(&c, 4 * columns + 1, c.count, m, n, columns);
+    args_arrays(&c, in, 2);
+    ARGS_RESULT(&c, 2 * columns, m);
+    ARGS_RESULT(&c, 2 * columns, n);
+    ARGS_RESULT(&c, columns);
+    ARGS_RESULT(&c, columns);
+    ARGS_RESULT(&c, 2 * m + 2 * columns + ceil_div(m, PANEL_CHUNK));
+    return panels_launch(&panel_kernel, "bidiagonal", &c,
+                         c.count * ceil_div(m + 2 * columns, PANEL_ROWS), PANEL_THREADS, number,
+                         out);
 }
 
 /* number: left. in: w (..., 2, h), z1 and z2 (..., h), link (..., 2). Results: values (..., 2 h), matrices (..., 2 h, 2 h) for
  * the right and left vectors, and scratch memory. */
 static int divide_build(const int64_t *number, ig_array *const *in, ig_array **out)
 {
-    const int lead = in[0]->view.ndim - 2;
-    const int64_t h = matrix_columns(in[0]), k = 2 * h, count = panels_count(in[0], lead);
-    const panels_shape values = panels_shape_of(in[0], lead, 1, &k);
-    const panels_shape right = panels_shape_of(in[0], lead, 2, (int64_t[]){k, k});
-    const panels_shape left = panels_shape_of(in[0], lead, 2, (int64_t[]){k, number[0] ? k : 0});
-    const panels_shape room = panels_shape_of(in[0], lead, 1, (int64_t[]){DIVIDE_REALS * k + 2});
-    const panels_shape plan = panels_shape_of(in[0], lead, 1, (int64_t[]){DIVIDE_INTS * k + 2});
-    const ig_arg args[] = {arg_int(DIVIDE_ROUNDS), arg_int(count),   arg_int(h),
-                           arg_int(number[0]),     arg_of(in[0]),    arg_of(in[1]),
-                           arg_of(in[2]),          arg_of(in[3]),    arg_shape(&values),
-                           arg_shape(&right),      arg_shape(&left), arg_shape(&room),
-                           arg_shape(&plan)};
-    return panels_launch(&divide_kernel, "divide_svd", in[0], count * ceil_div(k, DIVIDE_THREADS),
-                         DIVIDE_THREADS, args, 13, number, out);
+    const int64_t h = matrix_columns(in[0]), k = 2 * h;
+    library_args c = args_like(in[0], in[0]->view.ndim - 2);
+    ARGS_INTS(&c, DIVIDE_ROUNDS, c.count, h, number[0]);
+    args_arrays(&c, in, 4);
+    ARGS_RESULT(&c, k);
+    ARGS_RESULT(&c, k, k);
+    ARGS_RESULT(&c, k, number[0] ? k : 0);
+    ARGS_RESULT(&c, DIVIDE_REALS * k + 2);
+    ARGS_RESULT(&c, DIVIDE_INTS * k + 2);
+    return panels_launch(&divide_kernel, "divide_svd", &c, c.count * ceil_div(k, DIVIDE_THREADS),
+                         DIVIDE_THREADS, number, out);
 }
 
 /* ---- to a bidiagonal matrix ---- */
@@ -94,9 +88,7 @@ static ig_array *padded_with(ig_array *x, ig_array *rest, int64_t padded)
 {
     if (!x || !rest)
         return NULL;
-    const int lead = x->view.ndim - 1;
-    const panels_shape s = panels_shape_of(x, lead, 1, (int64_t[]){padded - x->view.shape[lead]});
-    ig_array *both[2] = {x, ig_broadcast_to(rest, (ig_ints){s.v, s.n})};
+    ig_array *both[2] = {x, panels_repeated(rest, padded - matrix_columns(x))};
     return ig_concat(both, 2, IG_AXES(-1));
 }
 

@@ -15,25 +15,14 @@ static ig_array *contained_rows(ig_array *x, ig_array *sorted, int64_t rows, int
     const int64_t size = ig_size(x), blocks = (size + 1023) / 1024;
     if (size == 0)
         return build_fill(0, IG_U8, x->view.ndim, x->view.shape);
-    const ig_arg args[] = {
-        {.kind = IG_ARG_ARRAY, .u.array = x},
-        {.kind = IG_ARG_ARRAY, .u.array = sorted},
-        {.kind = IG_ARG_INTS, .u.ints = {x->view.shape, x->view.ndim}},
-        {.kind = IG_ARG_INT, .u.i = rows},
-        {.kind = IG_ARG_INT, .u.i = size / rows},
-        {.kind = IG_ARG_INT, .u.i = n},
-    };
-    const char *const define[] = {wide ? "ELEMENT=long long" : "ELEMENT=int"};
-    const ig_module_options options = {.size = sizeof options, .defines = define, .n_defines = 1};
-    const ig_kernel_call call = {.kernel = "contained",
-                                 .options = &options,
-                                 .args = args,
-                                 .n_args = sizeof args / sizeof *args,
-                                 .grid = {(uint32_t)(blocks > 65535 ? 65535 : blocks), 1, 1},
-                                 .block = {256, 1, 1}};
+    library_args c = args_like(x, x->view.ndim);
+    ARGS_ARRAYS(&c, x, sorted);
+    args_result(&c, NULL, 0);
+    ARGS_INTS(&c, rows, size / rows, n);
+    const char *const defines[] = {wide ? "ELEMENT=long long" : "ELEMENT=int", NULL};
     const int64_t number[LIBRARY_NUMBERS] = {[N_ROWS] = rows, [N_N] = n};
-    ig_array *y;
-    return library_call(&kernel, &call, number, &y, 1) ? y : NULL;
+    return args_call_one(&c, &kernel, "contained", defines, blocks > 65535 ? 65535 : blocks,
+                         number);
 }
 
 /* bool: which of x, integers of 32 or 64 bits, are in sorted, which is 1-d, not empty, and has the same dtype. */

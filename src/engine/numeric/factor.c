@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { PARTS_MOST = 2, ARGS = 16, COLUMNS = 64 }; /* COLUMNS: of a task of substitute */
+enum { PARTS_MOST = 2, COLUMNS = 64 }; /* COLUMNS: of a task of substitute */
 
 /* Of factor_blocks.cu. */
 enum { THREADS = 256, SIDE = 64, WIDE = 32, BAND = 64 };
@@ -59,61 +59,23 @@ static const struct {
     [SUBSTITUTE_BLOCKS] = {"substitute_blocks", BLOCKS_KERNEL(build_substitute)},
 };
 
-/* A call under construction: numbers, input arrays and shapes of results, in the order of the kernel's parameters. */
-typedef struct call {
-    ig_arg arg[ARGS];
-    int64_t shape[ARGS][IG_MAX_NDIM];
-    int n;
-} call;
-
-static void add_number(call *c, int64_t value)
-{
-    c->arg[c->n++] = (ig_arg){.kind = IG_ARG_INT, .u.i = value};
-}
-
-static void add_arrays(call *c, ig_array *const *x, int n)
-{
-    for (int i = 0; i < n; i++)
-        c->arg[c->n++] = (ig_arg){.kind = IG_ARG_ARRAY, .u.array = x[i]};
-}
-
-/* n results with the leading axes of x, then rows, then columns unless they are 0. */
-static void add_results(call *c, const ig_array *x, int lead, int64_t rows, int64_t columns, int n)
-{
-    for (int i = 0; i < n; i++) {
-        int64_t *shape = c->shape[c->n];
-        memcpy(shape, x->view.shape, (size_t)lead * sizeof *shape);
-        shape[lead] = rows;
-        shape[lead + 1] = columns;
-        c->arg[c->n++] = (ig_arg){.kind = IG_ARG_INTS, .u.ints = {shape, lead + 1 + (columns > 0)}};
-    }
-}
-
-static int64_t stack_size(const ig_array *x, int lead)
-{
-    int64_t n = 1;
-    for (int i = 0; i < lead; i++)
-        n *= x->view.shape[i];
-    return n;
-}
-
 /* A power of 2 that suits matrices of `wide` columns. */
 static uint32_t threads_for(int64_t wide) { return wide <= 8 ? 32 : wide <= 16 ? 64 : 256; }
 
-/* A kernel with so many blocks of threads. */
-static int launch(factor_kind kind, const ig_array *x, bool z, call *c, int64_t blocks,
-                  uint32_t threads, const int64_t *number, ig_array **out)
+static int launch(factor_kind kind, bool z, const library_args *c, int64_t blocks, uint32_t threads,
+                  const int64_t *number, ig_array **out)
 {
-    const bool wide = x->dtype == IG_F64;
-    const char *const defines[] = {wide ? "T=double" : "T=float", z ? "Z=1" : "Z=0"};
-    const ig_module_options options = {.size = sizeof options, .defines = defines, .n_defines = 2};
-    const ig_kernel_call one = {.options = &options,
-                                .kernel = kernels[kind].name,
-                                .args = c->arg,
-                                .n_args = c->n,
-                                .grid = {(uint32_t)blocks, 1, 1},
-                                .block = {threads, 1, 1}};
-    return library_call(&kernels[kind].kernel, &one, number, out, LIBRARY_RESULTS);
+    const char *const defines[] = {c->like->dtype == IG_F64 ? "T=double" : "T=float",
+                                   z ? "Z=1" : "Z=0", NULL};
+    return args_call(c, &kernels[kind].kernel, kernels[kind].name, defines, blocks, threads, number,
+                     out);
+}
+
+/* n results of one shape. */
+static void add_results(library_args *c, int64_t rows, int64_t columns, int n)
+{
+    for (int i = 0; i < n; i++)
+        ARGS_RESULT(c, rows, columns);
 }
 
 /* The builders. If elements are complex, each matrix is two arrays. The first argument is the number of blocks of threads,
@@ -121,95 +83,81 @@ static int launch(factor_kind kind, const ig_array *x, bool z, call *c, int64_t 
 
 static int build_cholesky(const int64_t *number, ig_array *const *in, ig_array **out)
 {
-    const int parts = number[LIBRARY_COMPLEX] ? 2 : 1, lead = in[0]->view.ndim - 2;
-    const int64_t n = in[0]->view.shape[lead], count = stack_size(in[0], lead);
+    const int parts = number[LIBRARY_COMPLEX] ? 2 : 1;
+    const int64_t n = matrix_rows(in[0]);
     const int64_t band = parts == 1 && in[0]->dtype == IG_F32 ? BAND : WIDE;
     const int64_t side = pieces(n - band, SIDE), tiles = side > 0 ? side * (side + 1) / 2 : 1;
-    call c = {0};
+    library_args c = args_like(in[0], in[0]->view.ndim - 2);
     if (number[BY_BLOCKS])
-        add_number(&c, 2 * pieces(n, band));
-    add_number(&c, count);
-    add_number(&c, n);
-    add_arrays(&c, in, parts);
-    add_results(&c, in[0], lead, n, n, parts);
+        ARGS_INTS(&c, 2 * pieces(n, band));
+    ARGS_INTS(&c, c.count, n);
+    args_arrays(&c, in, (size_t)parts);
+    add_results(&c, n, n, parts);
     if (!number[BY_BLOCKS])
-        return launch(CHOLESKY, in[0], parts == 2, &c, count, threads_for(n), number, out);
-    add_results(&c, in[0], lead, band, band, parts);
-    return launch(CHOLESKY_BLOCKS, in[0], parts == 2, &c, count * tiles, THREADS, number, out);
+        return launch(CHOLESKY, parts == 2, &c, c.count, threads_for(n), number, out);
+    add_results(&c, band, band, parts);
+    return launch(CHOLESKY_BLOCKS, parts == 2, &c, c.count * tiles, THREADS, number, out);
 }
 
 static int build_lu(const int64_t *number, ig_array *const *in, ig_array **out)
 {
-    const int parts = number[LIBRARY_COMPLEX] ? 2 : 1, lead = in[0]->view.ndim - 2;
-    const int64_t m = in[0]->view.shape[lead], n = in[0]->view.shape[lead + 1];
-    const int64_t k = m < n ? m : n, count = stack_size(in[0], lead);
+    const int parts = number[LIBRARY_COMPLEX] ? 2 : 1;
+    const int64_t m = matrix_rows(in[0]), n = matrix_columns(in[0]), k = m < n ? m : n;
     /* Columns left and right of a panel, and a block that copies the panel. */
     const int64_t rest = pieces(m, SIDE) * pieces(n, SIDE), across = pieces(n, SIDE) + 2;
-    call c = {0};
+    library_args c = args_like(in[0], in[0]->view.ndim - 2);
     if (number[BY_BLOCKS])
-        add_number(&c, 1 + 3 * pieces(k, WIDE));
-    add_number(&c, count);
-    add_number(&c, m);
-    add_number(&c, n);
-    add_arrays(&c, in, parts);
-    add_results(&c, in[0], lead, m, n, parts);
-    add_results(&c, in[0], lead, k, 0, 1);
-    add_results(&c, in[0], lead, m, 0, 1);
+        ARGS_INTS(&c, 1 + 3 * pieces(k, WIDE));
+    ARGS_INTS(&c, c.count, m, n);
+    args_arrays(&c, in, (size_t)parts);
+    add_results(&c, m, n, parts);
+    ARGS_RESULT(&c, k);
+    ARGS_RESULT(&c, m);
     if (!number[BY_BLOCKS])
-        return launch(LU, in[0], parts == 2, &c, count, threads_for(k), number, out);
-    add_results(&c, in[0], lead, m, 2 * WIDE, parts);
-    return launch(LU_BLOCKS, in[0], parts == 2, &c, count * (rest > across ? rest : across),
-                  THREADS, number, out);
+        return launch(LU, parts == 2, &c, c.count, threads_for(k), number, out);
+    add_results(&c, m, 2 * WIDE, parts);
+    return launch(LU_BLOCKS, parts == 2, &c, c.count * (rest > across ? rest : across), THREADS,
+                  number, out);
 }
 
 /* number: the rows. */
 static int build_order(const int64_t *number, ig_array *const *in, ig_array **out)
 {
-    const int lead = in[0]->view.ndim - 1;
-    call c = {0};
-    add_number(&c, stack_size(in[0], lead));
-    add_number(&c, number[0]);
-    add_number(&c, in[0]->view.shape[lead]);
-    add_arrays(&c, in, 1);
-    add_results(&c, in[0], lead, number[0], 0, 1);
-    return launch(ORDER, in[0], false, &c, c.arg[0].u.i, 32, number, out);
+    library_args c = args_like(in[0], in[0]->view.ndim - 1);
+    ARGS_INTS(&c, c.count, number[0], in[0]->view.shape[c.lead]);
+    args_arrays(&c, in, 1);
+    ARGS_RESULT(&c, number[0]);
+    return launch(ORDER, false, &c, c.count, 32, number, out);
 }
 
 static int build_qr(const int64_t *number, ig_array *const *in, ig_array **out)
 {
-    const int parts = number[LIBRARY_COMPLEX] ? 2 : 1, lead = in[0]->view.ndim - 2;
-    const int64_t m = in[0]->view.shape[lead], n = in[0]->view.shape[lead + 1];
-    call c = {0};
-    add_number(&c, stack_size(in[0], lead));
-    add_number(&c, m);
-    add_number(&c, n);
-    add_arrays(&c, in, parts);
-    add_results(&c, in[0], lead, m, n, parts);
-    add_results(&c, in[0], lead, n, n, 2 * parts);
-    return launch(QR, in[0], parts == 2, &c, c.arg[0].u.i, threads_for(m), number, out);
+    const int parts = number[LIBRARY_COMPLEX] ? 2 : 1;
+    const int64_t m = matrix_rows(in[0]), n = matrix_columns(in[0]);
+    library_args c = args_like(in[0], in[0]->view.ndim - 2);
+    ARGS_INTS(&c, c.count, m, n);
+    args_arrays(&c, in, (size_t)parts);
+    add_results(&c, m, n, parts);
+    add_results(&c, n, n, 2 * parts);
+    return launch(QR, parts == 2, &c, c.count, threads_for(m), number, out);
 }
 
 /* number: upper, unit. */
 static int build_substitute(const int64_t *number, ig_array *const *in, ig_array **out)
 {
-    const int parts = number[LIBRARY_COMPLEX] ? 2 : 1, lead = in[0]->view.ndim - 2;
-    const int64_t n = in[0]->view.shape[lead], columns = in[parts]->view.shape[lead + 1];
-    const int64_t count = stack_size(in[0], lead), below = pieces(n - WIDE, SIDE);
-    const int64_t plain = count * pieces(columns, COLUMNS);
-    call c = {0};
+    const int parts = number[LIBRARY_COMPLEX] ? 2 : 1;
+    const int64_t n = matrix_rows(in[0]), columns = matrix_columns(in[parts]);
+    library_args c = args_like(in[0], in[0]->view.ndim - 2);
+    const int64_t below = pieces(n - WIDE, SIDE), plain = c.count * pieces(columns, COLUMNS);
     if (number[BY_BLOCKS])
-        add_number(&c, 2 * pieces(n, WIDE) - 1);
-    add_number(&c, number[BY_BLOCKS] ? count : plain);
-    add_number(&c, n);
-    add_number(&c, columns);
-    add_number(&c, number[0]);
-    add_number(&c, number[1]);
-    add_arrays(&c, in, 2 * parts);
-    add_results(&c, in[0], lead, n, columns, parts);
+        ARGS_INTS(&c, 2 * pieces(n, WIDE) - 1);
+    ARGS_INTS(&c, number[BY_BLOCKS] ? c.count : plain, n, columns, number[0], number[1]);
+    args_arrays(&c, in, 2 * (size_t)parts);
+    add_results(&c, n, columns, parts);
     if (!number[BY_BLOCKS])
-        return launch(SUBSTITUTE, in[0], parts == 2, &c, plain, COLUMNS, number, out);
-    return launch(SUBSTITUTE_BLOCKS, in[0], parts == 2, &c,
-                  count * pieces(columns, SIDE) * (below > 0 ? below : 1), THREADS, number, out);
+        return launch(SUBSTITUTE, parts == 2, &c, plain, COLUMNS, number, out);
+    return launch(SUBSTITUTE_BLOCKS, parts == 2, &c,
+                  c.count * pieces(columns, SIDE) * (below > 0 ? below : 1), THREADS, number, out);
 }
 
 /* ---- matrices ---- */

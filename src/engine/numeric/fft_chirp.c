@@ -12,40 +12,22 @@ static int build_again(const int64_t *number, ig_array *const *in, ig_array **ou
 static const library_kernel kernel = {
     .file = "fft_half.cu", .build = build_again, .writes_all = true};
 
-static ig_arg array_arg(ig_array *x) { return (ig_arg){.kind = IG_ARG_ARRAY, .u.array = x}; }
-static ig_arg int_arg(int64_t i) { return (ig_arg){.kind = IG_ARG_INT, .u.i = i}; }
-static ig_arg float_arg(double f) { return (ig_arg){.kind = IG_ARG_FLOAT, .u.f = f}; }
-
 ig_array *fft_times(ig_array *x, ig_array *w, int64_t to, fft_signs signs, double scale)
 {
     if (!x || !w)
         return NULL;
-    const int ndim = x->view.ndim;
-    const bool f64 = x->dtype == IG_F64;
-    int64_t shape[IG_MAX_NDIM], rows = 1;
-    memcpy(shape, x->view.shape, sizeof shape);
-    const int64_t from = shape[ndim - 2];
-    shape[ndim - 2] = to;
-    for (int a = 0; a < ndim - 2; a++)
-        rows *= shape[a];
-    const ig_arg args[] = {
-        array_arg(x),        array_arg(w),         {.kind = IG_ARG_INTS, .u.ints = {shape, ndim}},
-        int_arg(rows),       int_arg(from),        int_arg(to),
-        float_arg(signs.in), float_arg(signs.out), float_arg(scale),
-    };
-    const char *const define[] = {f64 ? "REAL=double" : "REAL=float"};
-    const ig_module_options options = {.size = sizeof options, .defines = define, .n_defines = 1};
-    const ig_kernel_call call = {.kernel = "fft_chirp",
-                                 .options = &options,
-                                 .args = args,
-                                 .n_args = sizeof args / sizeof *args,
-                                 .grid = {(uint32_t)((rows * to + 255) / 256), 1, 1},
-                                 .block = {256, 1, 1}};
+    library_args c = args_like(x, x->view.ndim - 2);
+    ARGS_ARRAYS(&c, x, w);
+    ARGS_RESULT(&c, to, 2);
+    ARGS_INTS(&c, c.count, x->view.shape[c.lead], to);
+    args_float(&c, signs.in);
+    args_float(&c, signs.out);
+    args_float(&c, scale);
+    const char *const defines[] = {x->dtype == IG_F64 ? "REAL=double" : "REAL=float", NULL};
     int64_t number[LIBRARY_NUMBERS] = {
         [KEPT_TO] = to, [KEPT_IN] = signs.in, [KEPT_OUT] = signs.out};
     memcpy(&number[KEPT_SCALE], &scale, sizeof scale);
-    ig_array *y;
-    return library_call(&kernel, &call, number, &y, 1) ? y : NULL;
+    return args_call_one(&c, &kernel, "fft_chirp", defines, (c.count * to + 255) / 256, number);
 }
 
 /* For vmap: one more axis before the rows; the table, which all share, has one, too. */

@@ -26,34 +26,23 @@ static ig_array *half_node(ig_array *x, int64_t h, bool merges, double scale)
     if (!x)
         return NULL;
     const ig_dtype part = (ig_dtype)x->dtype;
-    const bool f64 = part == IG_F64;
     const char *before = array_device_follow(x);
     ig_array *w = fft_table_get(FFT_HALF, 2 * h, 0, part), *y = NULL;
     array_device_set(before);
-    int64_t shape[IG_MAX_NDIM], rows = 1;
-    memcpy(shape, x->view.shape, sizeof shape);
-    for (int a = 0; a < x->view.ndim - 2; a++)
-        rows *= shape[a];
-    shape[x->view.ndim - 2] = merges ? h : h + 1;
-    const ig_arg args[6] = {{.kind = IG_ARG_ARRAY, .u.array = x},
-                            {.kind = IG_ARG_ARRAY, .u.array = w},
-                            {.kind = IG_ARG_INTS, .u.ints = {shape, x->view.ndim}},
-                            {.kind = IG_ARG_INT, .u.i = rows},
-                            {.kind = IG_ARG_INT, .u.i = h},
-                            {.kind = IG_ARG_FLOAT, .u.f = scale}};
-    const char *const define[] = {f64 ? "REAL=double" : "REAL=float"};
-    const ig_module_options options = {.size = sizeof options, .defines = define, .n_defines = 1};
-    const int64_t threads = rows * (merges ? h : h + 1);
-    const ig_kernel_call call = {.kernel = merges ? "fft_merge" : "fft_split",
-                                 .options = &options,
-                                 .args = args,
-                                 .n_args = merges ? 5 : 6 /* a merge has no scale */,
-                                 .grid = {(uint32_t)((threads + 255) / 256), 1, 1},
-                                 .block = {256, 1, 1}};
+    const int64_t points = merges ? h : h + 1;
+    library_args c = args_like(x, x->view.ndim - 2);
+    ARGS_ARRAYS(&c, x, w);
+    ARGS_RESULT(&c, points, 2);
+    ARGS_INTS(&c, c.count, h);
+    if (!merges)
+        args_float(&c, scale);
+    const char *const defines[] = {part == IG_F64 ? "REAL=double" : "REAL=float", NULL};
     int64_t number[LIBRARY_NUMBERS] = {[N_H] = h};
     memcpy(&number[N_SCALE], &scale, sizeof scale);
-    if (w && !library_call(merges ? &merge_kernel : &split_kernel, &call, number, &y, 1))
-        y = NULL;
+    if (w)
+        y = args_call_one(&c, merges ? &merge_kernel : &split_kernel,
+                          merges ? "fft_merge" : "fft_split", defines,
+                          (c.count * points + 255) / 256, number);
     ig_release(w);
     return y;
 }

@@ -34,7 +34,7 @@ typedef struct shape_of_block {
     int threads, lines;
     size_t shared_bytes; /* dynamic: more than a kernel's variables may have */
     char text[FFT_PASSES + 8][40];
-    const char *define[FFT_PASSES + 8];
+    const char *define[FFT_PASSES + 9]; /* up to NULL */
     int n;
 } shape_of_block;
 
@@ -90,48 +90,23 @@ static void shape_block(shape_of_block *s, int64_t n, bool beside, ig_dtype part
     s->define[s->n++] = part == IG_F64 ? "PAIR=double2" : "PAIR=float2";
 }
 
-static ig_arg int_arg(int64_t i) { return (ig_arg){.kind = IG_ARG_INT, .u.i = i}; }
-static ig_arg array_arg(ig_array *x) { return (ig_arg){.kind = IG_ARG_ARRAY, .u.array = x}; }
-
 /* The factors belong to the device of x. */
 static ig_array *call_lines(ig_array *x, const lines_call *c, ig_array *w, ig_array *turn)
 {
     const ig_dtype part = (ig_dtype)x->dtype;
     const int64_t n = c->n, lines = c->lines, parts = x->view.shape[0], size = n * lines;
-    const int64_t shape[4] = {parts, n, lines, 2};
     shape_of_block block;
     shape_block(&block, n, lines > 1, part,
                 &(x->root->device ? engine_device_of(x) : engine_device())->limits);
-    const ig_arg args[] = {
-        array_arg(x),
-        array_arg(w),
-        array_arg(turn ? turn : w),
-        {.kind = IG_ARG_INTS, .u.ints = {shape, 4}},
-        int_arg(parts * lines),
-        int_arg(lines),
-        int_arg(size),
-        int_arg(c->across ? n : 1),
-        int_arg(c->across ? 1 : lines),
-        int_arg(size),
-        int_arg(1),
-        int_arg(lines),
-        int_arg(turn ? fft_turns(n) : 0),
-        int_arg(c->backward),
-        {.kind = IG_ARG_FLOAT, .u.f = c->scale},
-        int_arg(n),
-    };
-    const ig_module_options options = {
-        .size = sizeof options, .defines = block.define, .n_defines = block.n};
+    library_args args = args_like(NULL, 0);
+    ARGS_ARRAYS(&args, x, w, turn ? turn : w);
+    ARGS_RESULT(&args, parts, n, lines, 2);
+    ARGS_INTS(&args, parts * lines, lines, size, c->across ? n : 1, c->across ? 1 : lines, size, 1,
+              lines, turn ? fft_turns(n) : 0, c->backward);
+    args_float(&args, c->scale);
+    ARGS_INTS(&args, n);
+    args.shared_bytes = block.shared_bytes;
     const int64_t blocks = (parts * lines + block.lines - 1) / block.lines;
-    if (blocks > INT32_MAX)
-        FAIL_NULL(IG_ERR_UNSUPPORTED, "fft: more than 2^31 lines");
-    const ig_kernel_call call = {.kernel = "fft_lines",
-                                 .options = &options,
-                                 .args = args,
-                                 .n_args = sizeof args / sizeof *args,
-                                 .grid = {(uint32_t)blocks, 1, 1},
-                                 .block = {(uint32_t)block.threads, 1, 1},
-                                 .shared_bytes = block.shared_bytes};
     int64_t number[LIBRARY_NUMBERS] = {[N_N] = n,
                                        [N_LINES] = lines,
                                        [N_ACROSS] = c->across,
@@ -139,8 +114,10 @@ static ig_array *call_lines(ig_array *x, const lines_call *c, ig_array *w, ig_ar
                                        [N_BACKWARD] = c->backward,
                                        [N_PART] = part};
     memcpy(&number[N_SCALE], &c->scale, sizeof c->scale);
-    ig_array *y;
-    return library_call(&kernel, &call, number, &y, 1) ? y : NULL;
+    ig_array *out[LIBRARY_RESULTS];
+    return args_call(&args, &kernel, "fft_lines", block.define, blocks, block.threads, number, out)
+               ? out[0]
+               : NULL;
 }
 
 static ig_array *lines_node(ig_array *x, const lines_call *c)

@@ -5,46 +5,34 @@
 
 enum { GROUP = 4 }; /* panels whose reflections are applied together */
 
-panels_shape panels_shape_of(const ig_array *x, int lead, int n, const int64_t *lengths)
+int panels_launch(const library_kernel *kernel, const char *name, const library_args *args,
+                  int64_t blocks, int64_t threads, const int64_t *number, ig_array **out)
 {
-    panels_shape s = {.n = lead + n};
-    memcpy(s.v, x->view.shape, (size_t)lead * sizeof *s.v);
-    memcpy(s.v + lead, lengths, (size_t)n * sizeof *s.v);
-    return s;
-}
-
-int64_t panels_count(const ig_array *x, int lead)
-{
-    int64_t size = 1;
-    for (int i = 0; i < lead; i++)
-        size *= x->view.shape[i];
-    return size;
-}
-
-int panels_launch(const library_kernel *kernel, const char *name, const ig_array *x, int64_t blocks,
-                  int64_t threads, const ig_arg *args, int n_args, const int64_t *number,
-                  ig_array **out)
-{
-    static const char *const defines[2][3] = {{"REAL=float", "F64=0", "COMPLEX=0"},
+    static const char *const defines[2][4] = {{"REAL=float", "F64=0", "COMPLEX=0"},
                                               {"REAL=double", "F64=1", "COMPLEX=0"}};
-    const int kind = x->dtype == IG_F64;
-    const ig_module_options options = {
-        .size = sizeof options, .defines = defines[kind], .n_defines = 3};
-    const ig_kernel_call call = {.options = &options,
-                                 .kernel = name,
-                                 .args = args,
-                                 .n_args = n_args,
-                                 .grid = {(uint32_t)blocks, 1, 1},
-                                 .block = {(uint32_t)threads, 1, 1}};
-    return library_call(kernel, &call, number, out, LIBRARY_RESULTS);
+    return args_call(args, kernel, name, defines[args->like->dtype == IG_F64], blocks, threads,
+                     number, out);
+}
+
+ig_array *panels_repeated(ig_array *x, int64_t n)
+{
+    int64_t shape[IG_MAX_NDIM];
+    if (!x)
+        return NULL;
+    memcpy(shape, x->view.shape, sizeof shape);
+    shape[x->view.ndim - 1] = n;
+    return ig_broadcast_to(x, (ig_ints){shape, x->view.ndim});
 }
 
 ig_array *panels_folded(ig_array *x, int axes, int n, const int64_t *lengths)
 {
     if (!x)
         return NULL;
-    const panels_shape s = panels_shape_of(x, x->view.ndim - axes, n, lengths);
-    return ig_reshape(x, (ig_ints){s.v, s.n});
+    const int lead = x->view.ndim - axes;
+    int64_t shape[IG_MAX_NDIM];
+    memcpy(shape, x->view.shape, (size_t)lead * sizeof *shape);
+    memcpy(shape + lead, lengths, (size_t)n * sizeof *shape);
+    return ig_reshape(x, (ig_ints){shape, lead + n});
 }
 
 ig_array *panels_one(ig_array *x, int axis, int64_t at)

@@ -20,32 +20,14 @@ enum {
 static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* ---- kernels ---- */
-
-typedef struct panels_shape {
-    int64_t v[IG_MAX_NDIM];
-    int n;
-} panels_shape;
-
-/* The first `lead` axes of x, then n lengths. */
-panels_shape panels_shape_of(const ig_array *x, int lead, int n, const int64_t *lengths);
-/* The number of matrices in them. */
-int64_t panels_count(const ig_array *x, int lead);
-
-static inline ig_arg arg_int(int64_t i) { return (ig_arg){.kind = IG_ARG_INT, .u.i = i}; }
-static inline ig_arg arg_of(ig_array *x) { return (ig_arg){.kind = IG_ARG_ARRAY, .u.array = x}; }
-static inline ig_arg arg_shape(const panels_shape *s)
-{
-    return (ig_arg){.kind = IG_ARG_INTS, .u.ints = {s->v, s->n}};
-}
-
 /* Builds a call of the kernel for the dtype of x, f32 or f64. */
-int panels_launch(const library_kernel *kernel, const char *name, const ig_array *x, int64_t blocks,
-                  int64_t threads, const ig_arg *args, int n_args, const int64_t *number,
-                  ig_array **out);
+int panels_launch(const library_kernel *kernel, const char *name, const library_args *args,
+                  int64_t blocks, int64_t threads, const int64_t *number, ig_array **out);
 
 /* ---- arrays ---- */
 
+/* x, whose last axis has length 1, repeated n times along it. */
+ig_array *panels_repeated(ig_array *x, int64_t n);
 /* x with n lengths instead of its last axes. */
 ig_array *panels_folded(ig_array *x, int axes, int n, const int64_t *lengths);
 /* Element `at` of axis `axis`, without the axis. */

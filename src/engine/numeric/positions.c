@@ -9,17 +9,6 @@ enum { TILE = 4096 }; /* of the kernel */
 /* The nodes are evaluated at once, so that vmap never builds them again. */
 static const library_kernel kernel = {.file = "compact.cu", .writes_all = true};
 
-static ig_array *call(const char *name, const ig_arg *args, int n, int64_t blocks)
-{
-    const ig_kernel_call c = {.kernel = name,
-                              .args = args,
-                              .n_args = n,
-                              .grid = {(uint32_t)blocks, 1, 1},
-                              .block = {256, 1, 1}};
-    ig_array *y;
-    return library_call(&kernel, &c, NULL, &y, 1) ? y : NULL;
-}
-
 ig_array *positions_of(ig_array *mask)
 {
     const int64_t size = mask ? ig_size(mask) : 0, tiles = (size + TILE - 1) / TILE, none = 0;
@@ -28,10 +17,11 @@ ig_array *positions_of(ig_array *mask)
     if (tiles > INT32_MAX)
         FAIL_NULL(IG_ERR_UNSUPPORTED, "a mask has more than 2^43 elements");
     mask = ig_reshape(mask, IG_SHAPE(size));
-    const ig_arg counts[3] = {{.kind = IG_ARG_ARRAY, .u.array = mask},
-                              {.kind = IG_ARG_INT, .u.i = tiles},
-                              {.kind = IG_ARG_INT, .u.i = size}};
-    ig_array *count = build_cast(call("compact_count", counts, 3, tiles), IG_I64);
+    library_args counts = args_like(NULL, 0), puts = counts;
+    args_arrays(&counts, &mask, 1);
+    ARGS_INTS(&counts, tiles, size);
+    ig_array *count =
+        build_cast(args_call_one(&counts, &kernel, "compact_count", NULL, tiles, NULL), IG_I64);
     ig_array *end = ig_cumulative_sum(count, IG_AXES(0), IG_DTYPE_NONE, false);
     ig_array *begin = ig_subtract(end, count), *total = NULL;
     if (end)
@@ -42,9 +32,7 @@ ig_array *positions_of(ig_array *mask)
     const int64_t *n = ig_data(total);
     if (!n || *n == 0)
         return n ? build_fill(0, IG_I64, 1, &none) : NULL;
-    const ig_arg puts[4] = {{.kind = IG_ARG_ARRAY, .u.array = mask},
-                            {.kind = IG_ARG_ARRAY, .u.array = begin},
-                            {.kind = IG_ARG_INT, .u.i = *n},
-                            {.kind = IG_ARG_INT, .u.i = size}};
-    return call("compact_put", puts, 4, tiles);
+    args_arrays(&puts, all, 2);
+    ARGS_INTS(&puts, *n, size);
+    return args_call_one(&puts, &kernel, "compact_put", NULL, tiles, NULL);
 }

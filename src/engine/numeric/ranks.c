@@ -59,13 +59,6 @@ static const rank_type *type_of(ig_dtype dtype)
     return NULL;
 }
 
-static ig_arg array_arg(ig_array *x) { return (ig_arg){.kind = IG_ARG_ARRAY, .u.array = x}; }
-static ig_arg int_arg(int64_t i) { return (ig_arg){.kind = IG_ARG_INT, .u.i = i}; }
-static ig_arg shape_arg(const int64_t *shape, int n)
-{
-    return (ig_arg){.kind = IG_ARG_INTS, .u.ints = {shape, n}};
-}
-
 /* A digit of the keys of T targets. */
 typedef struct digit_of {
     const rank_type *type;
@@ -73,17 +66,15 @@ typedef struct digit_of {
     int64_t targets;
 } digit_of;
 
-static int call(const digit_of *d, const library_kernel *k, const char *kernel, const ig_arg *args,
-                int n_args, int64_t blocks, ig_array **out)
+static int call(const digit_of *d, const library_kernel *k, const char *kernel, library_args *args,
+                int64_t blocks, ig_array **out)
 {
     char targets[32];
     snprintf(targets, sizeof targets, "TARGETS=%lld", (long long)d->targets);
-    const char *define[10];
+    const char *define[11] = {NULL};
     int n = 0;
-    while (n < 6 && d->type->define[n]) {
+    for (; n < 6 && d->type->define[n]; n++)
         define[n] = d->type->define[n];
-        n++;
-    }
     const bool f64 = d->type->dtype == IG_F64, f32 = d->type->dtype == IG_F32;
     define[n++] = targets;
     define[n++] = d->targets <= SHARED_MOST ? "SHARED=1" : "SHARED=0";
@@ -93,91 +84,63 @@ static int call(const digit_of *d, const library_kernel *k, const char *kernel, 
     define[n++] = f32   ? "ELEMENT_OF=__uint_as_float"
                   : f64 ? "ELEMENT_OF=__longlong_as_double"
                         : "ELEMENT_OF=";
-    const ig_module_options options = {.size = sizeof options, .defines = define, .n_defines = n};
-    if (blocks > INT32_MAX)
-        FAIL_NONE(IG_ERR_UNSUPPORTED, "%s: more than 2^31 blocks", kernel);
-    const ig_kernel_call c = {.kernel = kernel,
-                              .options = &options,
-                              .args = args,
-                              .n_args = n_args,
-                              .grid = {(uint32_t)blocks, 1, 1},
-                              .block = {256, 1, 1}};
+    ARGS_INTS(args, d->shift, d->width, d->targets);
     const int64_t number[LIBRARY_NUMBERS] = {[N_TARGETS] = d->targets,
                                              [N_SHIFT] = d->shift,
                                              [N_WIDTH] = d->width,
                                              [N_DTYPE] = d->type->dtype};
-    return library_call(k, &c, number, out, 2);
+    return args_call(args, k, kernel, define, blocks, LIBRARY_THREADS, number, out);
 }
 
 /* x is (rows, n), prefix (rows, targets); the result (rows, targets, DIGITS). */
 static ig_array *count_node(const digit_of *d, ig_array *x, ig_array *prefix)
 {
     enum { EACH = 8192, BLOCKS_MOST = 1024 };
+    ig_array *out[LIBRARY_RESULTS];
     if (!x || !prefix)
         return NULL;
     const int64_t rows = x->view.shape[0], size = x->view.shape[1];
     int64_t blocks = (size + EACH - 1) / EACH;
     blocks = blocks > BLOCKS_MOST ? BLOCKS_MOST : blocks;
-    const ig_arg args[] = {
-        array_arg(x),
-        array_arg(prefix),
-        shape_arg((const int64_t[]){rows, d->targets, DIGITS}, 3),
-        int_arg(rows),
-        int_arg(size),
-        int_arg(blocks),
-        int_arg(d->shift),
-        int_arg(d->width),
-        int_arg(d->targets),
-    };
-    ig_array *y[2];
-    return call(d, &count_kernel, "rank_count", args, sizeof args / sizeof *args, rows * blocks, y)
-               ? y[0]
-               : NULL;
+    library_args args = args_like(NULL, 0);
+    ARGS_ARRAYS(&args, x, prefix);
+    ARGS_RESULT(&args, rows, d->targets, DIGITS);
+    ARGS_INTS(&args, rows, size, blocks);
+    return call(d, &count_kernel, "rank_count", &args, rows * blocks, out) ? out[0] : NULL;
 }
 
-/* prefix and rank with one more digit, from the counts of count_node. */
+/* A node of n results with the shape of prefix, from the counts of count_node. */
+static int pick_results(const digit_of *d, const library_kernel *k, const char *kernel, int n,
+                        ig_array *const in[3], ig_array **out)
+{
+    if (!in[0] || !in[1] || !in[2])
+        return 0;
+    library_args args = args_like(in[1], 2);
+    args_arrays(&args, in, 3);
+    for (int i = 0; i < n; i++)
+        args_result(&args, NULL, 0);
+    const int64_t blocks = in[1]->view.shape[0] * d->targets;
+    ARGS_INTS(&args, blocks);
+    return call(d, k, kernel, &args, blocks, out);
+}
+
+/* prefix and rank with one more digit. */
 static bool pick_node(const digit_of *d, ig_array *count, ig_array *prefix, ig_array *rank,
                       ig_array **out)
 {
-    if (!count || !prefix || !rank)
+    ig_array *made[LIBRARY_RESULTS];
+    if (pick_results(d, &pick_kernel, "rank_pick", 2, (ig_array *[]){count, prefix, rank}, made) !=
+        2)
         return false;
-    const int64_t rows = prefix->view.shape[0];
-    const ig_arg shape = shape_arg(prefix->view.shape, 2);
-    const ig_arg args[] = {
-        array_arg(count),
-        array_arg(prefix),
-        array_arg(rank),
-        shape,
-        shape,
-        int_arg(rows * d->targets),
-        int_arg(d->shift),
-        int_arg(d->width),
-        int_arg(d->targets),
-    };
-    return call(d, &pick_kernel, "rank_pick", args, sizeof args / sizeof *args, rows * d->targets,
-                out) == 2;
+    out[0] = made[0];
+    out[1] = made[1];
+    return true;
 }
 
 static ig_array *value_node(const digit_of *d, ig_array *count, ig_array *prefix, ig_array *rank)
 {
-    if (!count || !prefix || !rank)
-        return NULL;
-    const int64_t rows = prefix->view.shape[0];
-    const ig_arg args[] = {
-        array_arg(count),
-        array_arg(prefix),
-        array_arg(rank),
-        shape_arg(prefix->view.shape, 2),
-        int_arg(rows * d->targets),
-        int_arg(d->shift),
-        int_arg(d->width),
-        int_arg(d->targets),
-    };
-    ig_array *y[2];
-    return call(d, &value_kernel, "rank_value", args, sizeof args / sizeof *args, rows * d->targets,
-                y)
-               ? y[0]
-               : NULL;
+    ig_array *out[LIBRARY_RESULTS], *const in[3] = {count, prefix, rank};
+    return pick_results(d, &value_kernel, "rank_value", 1, in, out) ? out[0] : NULL;
 }
 
 /* ---- for vmap: one more axis before the rows ---- */

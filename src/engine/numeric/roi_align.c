@@ -30,7 +30,6 @@ enum {
     Y,
     PICK
 }; /* parameters of the kernel; without PICK in mode mean */
-enum { SIZES = 6 };
 enum { N_ROWS, N_COLUMNS, N_MOST };
 
 /* ---- nodes ---- */
@@ -49,30 +48,18 @@ static const library_kernel kernel = {
 static int node(const roi_align *r, ig_array *const in[4], ig_array **out)
 {
     const int64_t *x = in[X]->view.shape, boxes = in[IMAGE]->view.shape[0];
-    const int64_t shape[4] = {boxes, x[3], r->bins[1], r->bins[0]};
-    const int64_t size[SIZES] = {boxes, x[3], x[1], x[2], r->bins[1], r->bins[0]};
     const int64_t blocks = (boxes * x[3] * r->bins[0] * r->bins[1] + 255) / 256;
-    const bool f64 = in[X]->dtype == IG_F64;
-    ig_arg args[PICK + 1 + SIZES];
-    int n = 0;
-    for (; n < Y; n++)
-        args[n] = (ig_arg){.kind = IG_ARG_ARRAY, .u.array = in[n]};
+    library_args c = args_like(NULL, 0);
+    args_arrays(&c, in, Y);
     for (int i = 0; i < 1 + r->most; i++)
-        args[n++] = (ig_arg){.kind = IG_ARG_INTS, .u.ints = {shape, 4}};
-    for (int i = 0; i < SIZES; i++)
-        args[n++] = (ig_arg){.kind = IG_ARG_INT, .u.i = size[i]};
-    const char *const define[] = {f64 ? "REAL=double" : "REAL=float",
-                                  r->most ? "MOST=1" : "MOST=0"};
-    const ig_module_options options = {.size = sizeof options, .defines = define, .n_defines = 2};
-    const ig_kernel_call call = {.kernel = "roi_align",
-                                 .options = &options,
-                                 .args = args,
-                                 .n_args = n,
-                                 .grid = {(uint32_t)(blocks > 65535 ? 65535 : blocks), 1, 1},
-                                 .block = {256, 1, 1}};
+        ARGS_RESULT(&c, boxes, x[3], r->bins[1], r->bins[0]);
+    ARGS_INTS(&c, boxes, x[3], x[1], x[2], r->bins[1], r->bins[0]);
+    const char *const defines[] = {in[X]->dtype == IG_F64 ? "REAL=double" : "REAL=float",
+                                   r->most ? "MOST=1" : "MOST=0", NULL};
     const int64_t number[LIBRARY_NUMBERS] = {
         [N_ROWS] = r->bins[1], [N_COLUMNS] = r->bins[0], [N_MOST] = r->most};
-    return library_call(&kernel, &call, number, out, 2);
+    return args_call(&c, &kernel, "roi_align", defines, blocks > 65535 ? 65535 : blocks,
+                     LIBRARY_THREADS, number, out);
 }
 
 /* The first two axes of x as one. */
@@ -92,7 +79,7 @@ static int build_again(const int64_t *number, ig_array *const *in, ig_array **ou
     ig_array *first = ig_multiply(build_iota(2, (int64_t[]){stack, 1}), ig_int(images));
     ig_array *all[4] = {joined(in[X]), joined(in[GEOMETRY]), joined(in[NUMBER]),
                         first ? joined(ig_add(in[IMAGE], first)) : NULL};
-    ig_array *y[2];
+    ig_array *y[LIBRARY_RESULTS];
     if (!all[0] || !all[1] || !all[2] || !all[3] || !node(&r, all, y))
         return 0;
     for (int i = 0; i < 1 + r.most; i++) {
@@ -250,7 +237,7 @@ static ig_array *geometry_of(const roi_align *r, ig_array *boxes, double scale, 
 
 static ig_array *aligned_boxes(const roi_align *r, ig_array *in[4])
 {
-    ig_array *y[2];
+    ig_array *y[LIBRARY_RESULTS];
     roi_align *kept = NULL;
     if (!node(r, in, y) || !(kept = memory_get(sizeof *kept)))
         return NULL;

@@ -11,26 +11,15 @@ static const library_kernel sampler = {.file = "sampler.cu"};
 /* A node of a kernel that draws an element for each element of the parameters, which have one shape. */
 static ig_array *sample(const char *kernel, ig_array *key, ig_array *const *param, int n, bool f64)
 {
-    const ig_ints shape = ig_shape(param[0]);
     const int64_t size = ig_size(param[0]);
-    ig_arg args[PARAMS_MOST + 3] = {{.kind = IG_ARG_ARRAY, .u.array = key}};
-    for (int i = 0; i < n; i++)
-        args[1 + i] = (ig_arg){.kind = IG_ARG_ARRAY, .u.array = param[i]};
-    args[1 + n] = (ig_arg){.kind = IG_ARG_INTS, .u.ints = shape};
-    args[2 + n] = (ig_arg){.kind = IG_ARG_INT, .u.i = size};
-    const char *const define[] = {f64 ? "REAL=double" : "REAL=float", f64 ? "F64=1" : "F64=0",
-                                  key->view.shape[0] == 4 ? "WORDS=4" : "WORDS=2"};
-    const ig_module_options options = {.size = sizeof options, .defines = define, .n_defines = 3};
-    if (size / 256 >= INT32_MAX)
-        FAIL_NULL(IG_ERR_SHAPE, "%s: more than 2^39 elements", kernel);
-    const ig_kernel_call call = {.kernel = kernel,
-                                 .options = &options,
-                                 .args = args,
-                                 .n_args = n + 3,
-                                 .grid = {(uint32_t)((size + 255) / 256), 1, 1},
-                                 .block = {256, 1, 1}};
-    ig_array *y;
-    return library_call(&sampler, &call, NULL, &y, 1) ? y : NULL;
+    library_args c = args_like(param[0], param[0]->view.ndim);
+    args_arrays(&c, &key, 1);
+    args_arrays(&c, param, (size_t)n);
+    args_result(&c, NULL, 0);
+    ARGS_INTS(&c, size);
+    const char *const defines[] = {f64 ? "REAL=double" : "REAL=float", f64 ? "F64=1" : "F64=0",
+                                   key->view.shape[0] == 4 ? "WORDS=4" : "WORDS=2", NULL};
+    return args_call_one(&c, &sampler, kernel, defines, (size + 255) / 256, NULL);
 }
 
 /* The parameters args[1] ... args[n] in one shape: `shape` or, if it is None, theirs. They are integers (whole), or f32 or

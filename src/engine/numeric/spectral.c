@@ -38,64 +38,21 @@ SPECTRAL(svd);
 SPECTRAL(eigh);
 SPECTRAL(eig);
 
-static ig_arg arg_int(int64_t i) { return (ig_arg){.kind = IG_ARG_INT, .u.i = i}; }
-static ig_arg arg_of(ig_array *x) { return (ig_arg){.kind = IG_ARG_ARRAY, .u.array = x}; }
-
-/* The shapes of results: the leading axes of planes, then up to three lengths. */
-typedef struct stack_shape {
-    int64_t v[IG_MAX_NDIM + 3];
-    int n;
-} stack_shape;
-
 static int leading(const ig_array *planes) { return planes->view.ndim - 3; }
 
-static stack_shape shape_after(const ig_array *planes, int n, const int64_t *lengths)
+static int call_kernel(const library_kernel *kernel, const char *name, const library_args *args,
+                       int64_t subwarps, const int64_t *number, ig_array **out)
 {
-    stack_shape s = {.n = leading(planes) + n};
-    memcpy(s.v, planes->view.shape, (size_t)leading(planes) * sizeof *s.v);
-    memcpy(s.v + leading(planes), lengths, (size_t)n * sizeof *s.v);
-    return s;
-}
-
-static ig_arg arg_shape(const stack_shape *s)
-{
-    return (ig_arg){.kind = IG_ARG_INTS, .u.ints = {s->v, s->n}};
-}
-
-static int64_t stack_size(const ig_array *planes)
-{
-    int64_t size = 1;
-    for (int i = 0; i < leading(planes); i++)
-        size *= planes->view.shape[i];
-    return size;
-}
-
-static int call_kernel(const library_kernel *kernel, const char *name, ig_array *planes,
-                       int64_t subwarps, const ig_arg *args, int n_args, const int64_t *number,
-                       ig_array **out)
-{
-    static const char *const defines[FLOAT_KINDS][3] = {{"REAL=float", "F64=0", "COMPLEX=0"},
+    static const char *const defines[FLOAT_KINDS][4] = {{"REAL=float", "F64=0", "COMPLEX=0"},
                                                         {"REAL=double", "F64=1", "COMPLEX=0"},
                                                         {"REAL=float", "F64=0", "COMPLEX=1"},
                                                         {"REAL=double", "F64=1", "COMPLEX=1"}};
-    const int kind = kind_of(planes);
-    const ig_module_options options = {
-        .size = sizeof options, .defines = defines[kind], .n_defines = 3};
-    ig_kernel_call call = {
-        .options = &options,
-        .kernel = name,
-        .args = args,
-        .n_args = n_args,
-        .grid = {(uint32_t)stack_size(planes), 1, 1},
-        .block = {(uint32_t)(least(subwarps * LANES, THREADS_MOST) + 31) / 32 * 32, 1, 1}};
-    if (stack_size(planes) > INT32_MAX) {
-        ig_fail(IG_ERR_SHAPE, "%s: a stack has at most 2^31 - 1 matrices", name);
-        return 0;
-    }
+    const int kind = kind_of(args->like);
     int64_t all[LIBRARY_NUMBERS];
     memcpy(all, number, sizeof all);
     all[LIBRARY_COMPLEX] = kind >= 2;
-    return library_call(kernel, &call, all, out, LIBRARY_RESULTS);
+    return args_call(args, kernel, name, defines[kind], args->count,
+                     (least(subwarps * LANES, THREADS_MOST) + 31) / 32 * 32, all, out);
 }
 
 /* number: k. in: g, w. Results: the rest of g and w, s, u, v and scratch memory. */
@@ -104,22 +61,14 @@ static int svd_build(const int64_t *number, ig_array *const *in, ig_array **out)
     const int64_t *size = in[0]->view.shape + leading(in[0]), planes = size[0], n = size[1],
                   m = size[2];
     const int64_t k = number[0], n_w = in[1]->view.shape[in[1]->view.ndim - 1];
-    const stack_shape s = shape_after(in[0], 1, &n),
-                      u = shape_after(in[0], 3, (int64_t[]){planes, k, m});
-    const stack_shape v = shape_after(in[0], 3, (int64_t[]){planes, n, n_w});
-    const stack_shape room = shape_after(in[0], 1, (int64_t[]){n + m + 2 * k});
-    const ig_arg args[] = {arg_int(stack_size(in[0])),
-                           arg_int(m),
-                           arg_int(n),
-                           arg_int(k),
-                           arg_int(n_w),
-                           arg_of(in[0]),
-                           arg_of(in[1]),
-                           arg_shape(&s),
-                           arg_shape(&u),
-                           arg_shape(&v),
-                           arg_shape(&room)};
-    return call_kernel(&svd_kernel, "svd", in[0], (n + 1) / 2, args, 11, number, out);
+    library_args c = args_like(in[0], leading(in[0]));
+    ARGS_INTS(&c, c.count, m, n, k, n_w);
+    args_arrays(&c, in, 2);
+    ARGS_RESULT(&c, n);
+    ARGS_RESULT(&c, planes, k, m);
+    ARGS_RESULT(&c, planes, n, n_w);
+    ARGS_RESULT(&c, n + m + 2 * k);
+    return call_kernel(&svd_kernel, "svd", &c, (n + 1) / 2, number, out);
 }
 
 /* number: vectors. in: a. Results: the rest of a, q, w, v and scratch memory. */
@@ -127,38 +76,29 @@ static int eigh_build(const int64_t *number, ig_array *const *in, ig_array **out
 {
     const int64_t *size = in[0]->view.shape + leading(in[0]), planes = size[0], n = size[1];
     const int64_t sweeps = n < SWEEPS_FROM ? 1 : SWEEPS_MOST, vectors = number[0];
-    const stack_shape v = shape_after(in[0], 3, (int64_t[]){planes, n, vectors ? n : 0});
-    const stack_shape w = shape_after(in[0], 1, &n),
-                      room = shape_after(in[0], 1, (int64_t[]){eigh_room(n, sweeps)});
-    const ig_arg args[] = {arg_int(stack_size(in[0])),
-                           arg_int(n),
-                           arg_int(vectors),
-                           arg_int(sweeps),
-                           arg_of(in[0]),
-                           arg_shape(&v),
-                           arg_shape(&w),
-                           arg_shape(&v),
-                           arg_shape(&room)};
-    return call_kernel(&eigh_kernel, "eigh", in[0], n, args, 9, number, out);
+    library_args c = args_like(in[0], leading(in[0]));
+    ARGS_INTS(&c, c.count, n, vectors, sweeps);
+    args_arrays(&c, in, 1);
+    ARGS_RESULT(&c, planes, n, vectors ? n : 0);
+    ARGS_RESULT(&c, n);
+    ARGS_RESULT(&c, planes, n, vectors ? n : 0);
+    ARGS_RESULT(&c, eigh_room(n, sweeps));
+    return call_kernel(&eigh_kernel, "eigh", &c, n, number, out);
 }
 
 /* number: vectors. in: h. Results: the rest of h, z, x, w, v and scratch memory. */
 static int eig_build(const int64_t *number, ig_array *const *in, ig_array **out)
 {
-    const int64_t n = in[0]->view.shape[in[0]->view.ndim - 1], vectors = number[0];
-    const stack_shape v = shape_after(in[0], 3, (int64_t[]){2, n, vectors ? n : 0});
-    const stack_shape w = shape_after(in[0], 2, (int64_t[]){2, n});
-    const stack_shape room = shape_after(in[0], 1, (int64_t[]){5 * n});
-    const ig_arg args[] = {arg_int(stack_size(in[0])),
-                           arg_int(n),
-                           arg_int(vectors),
-                           arg_of(in[0]),
-                           arg_shape(&v),
-                           arg_shape(&v),
-                           arg_shape(&w),
-                           arg_shape(&v),
-                           arg_shape(&room)};
-    return call_kernel(&eig_kernel, "eig", in[0], n, args, 9, number, out);
+    const int64_t n = matrix_columns(in[0]), vectors = number[0] ? n : 0;
+    library_args c = args_like(in[0], leading(in[0]));
+    ARGS_INTS(&c, c.count, n, number[0]);
+    args_arrays(&c, in, 1);
+    ARGS_RESULT(&c, 2, n, vectors);
+    ARGS_RESULT(&c, 2, n, vectors);
+    ARGS_RESULT(&c, 2, n);
+    ARGS_RESULT(&c, 2, n, vectors);
+    ARGS_RESULT(&c, 5 * n);
+    return call_kernel(&eig_kernel, "eig", &c, n, number, out);
 }
 
 /* ---- checks ---- */
@@ -374,10 +314,12 @@ static ig_status pull_right(void *context, ig_array *const *inputs, int n, ig_ar
 static ig_array *identities(const ig_array *g, int64_t n_w)
 {
     const int64_t *size = g->view.shape + leading(g), n = size[1];
-    const stack_shape w = shape_after(g, 3, (int64_t[]){size[0], n, n_w});
+    int64_t shape[IG_MAX_NDIM];
+    memcpy(shape, g->view.shape, sizeof shape);
+    shape[g->view.ndim - 1] = n_w;
     ig_array *one[2] = {ig_eye(n, n_w, 0, (ig_dtype)g->dtype),
                         ig_zeros((ig_ints){(int64_t[]){n, n_w}, 2}, (ig_dtype)g->dtype)};
-    return ig_broadcast_to(ig_stack(one, (int)size[0], 0), (ig_ints){w.v, w.n});
+    return ig_broadcast_to(ig_stack(one, (int)size[0], 0), (ig_ints){shape, g->view.ndim});
 }
 
 /* Makes the columns of a large matrix almost orthogonal, by the eigenvectors of A^H A, so that few sweeps are left. in: g

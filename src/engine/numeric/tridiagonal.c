@@ -19,37 +19,32 @@ static const library_kernel divide_kernel = {
 /* number: columns. in: a (..., m, m). Results: V, W and V (..., 3 columns, m), d, e, and scratch memory. */
 static int panel_build(const int64_t *number, ig_array *const *in, ig_array **out)
 {
-    const int lead = in[0]->view.ndim - 2;
-    const int64_t m = in[0]->view.shape[lead], columns = number[0],
-                  count = panels_count(in[0], lead);
-    const int64_t chunks = ceil_div(m, PANEL_CHUNK);
-    const panels_shape vw = panels_shape_of(in[0], lead, 2, (int64_t[]){3 * columns, m});
-    const panels_shape d = panels_shape_of(in[0], lead, 1, &columns);
-    const panels_shape room =
-        panels_shape_of(in[0], lead, 1, (int64_t[]){3 * m + 2 * columns + 2 * chunks});
-    const ig_arg args[] = {
-        arg_int(3 * columns + 1), arg_int(count), arg_int(m),    arg_int(columns), arg_of(in[0]),
-        arg_shape(&vw),           arg_shape(&d),  arg_shape(&d), arg_shape(&room)};
-    return panels_launch(&panel_kernel, "tridiagonal", in[0],
-                         count * ceil_div(m + 2 * columns, PANEL_ROWS), PANEL_THREADS, args, 9,
-                         number, out);
+    const int64_t m = matrix_rows(in[0]), columns = number[0], chunks = ceil_div(m, PANEL_CHUNK);
+    library_args c = args_like(in[0], in[0]->view.ndim - 2);
+    ARGS_INTS(&c, 3 * columns + 1, c.count, m, columns);
+    args_arrays(&c, in, 1);
+    ARGS_RESULT(&c, 3 * columns, m);
+    ARGS_RESULT(&c, columns);
+    ARGS_RESULT(&c, columns);
+    ARGS_RESULT(&c, 3 * m + 2 * columns + 2 * chunks);
+    return panels_launch(&panel_kernel, "tridiagonal", &c,
+                         c.count * ceil_div(m + 2 * columns, PANEL_ROWS), PANEL_THREADS, number,
+                         out);
 }
 
 /* in: w (..., 2, h), z1 and z2 (..., h), rho (..., 1). Results: values (..., 2 h), s (..., 2 h, 2 h), scratch memory. */
 static int divide_build(const int64_t *number, ig_array *const *in, ig_array **out)
 {
-    const int lead = in[0]->view.ndim - 2;
-    const int64_t h = in[0]->view.shape[lead + 1], k = 2 * h, count = panels_count(in[0], lead);
-    const panels_shape values = panels_shape_of(in[0], lead, 1, &k),
-                       s = panels_shape_of(in[0], lead, 2, (int64_t[]){k, k});
-    const panels_shape room = panels_shape_of(in[0], lead, 1, (int64_t[]){DIVIDE_REALS * k});
-    const panels_shape plan = panels_shape_of(in[0], lead, 1, (int64_t[]){DIVIDE_INTS * k + 2});
-    const ig_arg args[] = {arg_int(DIVIDE_ROUNDS), arg_int(count),     arg_int(h),
-                           arg_of(in[0]),          arg_of(in[1]),      arg_of(in[2]),
-                           arg_of(in[3]),          arg_shape(&values), arg_shape(&s),
-                           arg_shape(&room),       arg_shape(&plan)};
-    return panels_launch(&divide_kernel, "divide", in[0], count * ceil_div(k, DIVIDE_THREADS),
-                         DIVIDE_THREADS, args, 11, number, out);
+    const int64_t h = matrix_columns(in[0]), k = 2 * h;
+    library_args c = args_like(in[0], in[0]->view.ndim - 2);
+    ARGS_INTS(&c, DIVIDE_ROUNDS, c.count, h);
+    args_arrays(&c, in, 4);
+    ARGS_RESULT(&c, k);
+    ARGS_RESULT(&c, k, k);
+    ARGS_RESULT(&c, DIVIDE_REALS * k);
+    ARGS_RESULT(&c, DIVIDE_INTS * k + 2);
+    return panels_launch(&divide_kernel, "divide", &c, c.count * ceil_div(k, DIVIDE_THREADS),
+                         DIVIDE_THREADS, number, out);
 }
 
 /* ---- to a tridiagonal matrix ---- */
@@ -87,15 +82,14 @@ static bool reduce(ig_array *a, reduced *r)
 /* d and e, padded to `padded` rows with values above all others. */
 static bool pad_rows(ig_array **d, ig_array **e, int64_t padded)
 {
-    const int64_t n = (*d)->view.shape[(*d)->view.ndim - 1];
-    const panels_shape more = panels_shape_of(*d, (*d)->view.ndim - 1, 1, (int64_t[]){padded - n});
+    const int64_t n = matrix_columns(*d);
     ig_array *size = ig_abs(*e), *before = ig_roll(size, AXIS(1), AXIS(-1));
     ig_array *bound = ig_max(ig_add(ig_add(ig_abs(*d), size), before), AXIS(-1), true);
     bound =
         ig_where(ig_greater(bound, ig_float(0)), ig_multiply(bound, ig_float(1.0625)), ig_float(1));
     if (padded == n)
         return bound != NULL;
-    ig_array *rest = ig_broadcast_to(bound, (ig_ints){more.v, more.n});
+    ig_array *rest = panels_repeated(bound, padded - n);
     *d = ig_concat((ig_array *const[]){*d, rest}, 2, IG_AXES(-1));
     *e = ig_concat((ig_array *const[]){*e, ig_zeros_like(rest, (ig_dtype)rest->dtype)}, 2,
                    IG_AXES(-1));
