@@ -73,6 +73,15 @@ static const ig_op *op_of(binary_function f)
     return NULL;
 }
 
+/* f(x, y). Sums and products of bools are bools, as in NumPy. */
+static ig_array *combined(ig_array *x, ig_array *y, binary_function f)
+{
+    const bool bools = ig_dtype_of(x) == IG_BOOL && ig_dtype_of(y) == IG_BOOL;
+    if (bools && f == ig_add)
+        return ig_logical_or(x, y);
+    return bools && f == ig_multiply ? ig_logical_and(x, y) : f(x, y);
+}
+
 static PyObject *binary(PyObject *a, PyObject *b, binary_function f)
 {
     if (traced_meets(a, b))
@@ -82,7 +91,7 @@ static PyObject *binary(PyObject *a, PyObject *b, binary_function f)
         return number;
     ig_array *x = to_operand(a, b), *y = x ? to_operand(b, a) : NULL;
     if (x && y)
-        return leave_with(f(x, y));
+        return leave_with(combined(x, y, f));
     leave();
     if (PyErr_Occurred())
         return NULL;
@@ -116,7 +125,7 @@ static PyObject *in_place(PyObject *self, PyObject *b, binary_function f)
             return NULL;
         Py_RETURN_NOTIMPLEMENTED;
     }
-    ig_array *z = f(x, y);
+    ig_array *z = combined(x, y, f);
     if (z && is_same_kind(ig_dtype_of(z), ig_dtype_of(x)))
         z = ig_astype(z, ig_dtype_of(x));
     const ig_ints before = ig_shape(x), after = ig_shape(z);

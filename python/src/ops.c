@@ -15,10 +15,11 @@ typedef struct op_entry {
     PyObject *names[MAX_PARAMS];
     PyTypeObject *results; /* of a tuple with names, or NULL */
     int n_results;
-    int view;    /* of results that NumPy gives as views: see view_op_find */
-    bool places; /* makes arrays: takes device */
-    bool casts;  /* astype: with copy=False the array itself may be the result */
-    bool along;  /* dim= selects PyTorch's function, with other results: see _tensor.py */
+    const struct op_entry *logical; /* the op for bools: any for max; or NULL */
+    int view;                       /* of results that NumPy gives as views: see view_op_find */
+    bool places;                    /* makes arrays: takes device */
+    bool casts;                     /* astype: with copy=False the array itself may be the result */
+    bool along; /* dim= selects PyTorch's function, with other results: see _tensor.py */
     bool
         asks; /* the caller says which results there are (return_index, ...): a single one is no list */
 } op_entry;
@@ -432,6 +433,18 @@ static PyObject *first_array(const op_entry *e, PyObject *const *args, Py_ssize_
     return first && is_array(first) ? first : NULL;
 }
 
+/* Whether the op has another op for bools, and all arrays have this dtype. The largest of no elements is an error. */
+static bool is_logical(const arguments *a)
+{
+    if (!a->entry->logical)
+        return false;
+    for (int i = 0; i < a->n; i++)
+        if (a->arg[i].kind == IG_ARG_ARRAY &&
+            (ig_dtype_of(a->arg[i].u.array) != IG_BOOL || !ig_size(a->arg[i].u.array)))
+            return false;
+    return true;
+}
+
 /* Whether the op is astype with copy=False, and the array has the dtype. */
 static bool keeps_dtype(const arguments *a)
 {
@@ -459,6 +472,8 @@ static PyObject *call_with(arguments *a, PyObject *const *args, Py_ssize_t n, Py
         leave_failed();
         return PyErr_ExceptionMatches(PyExc_TypeError) ? call_extended(e, args, n, names) : NULL;
     }
+    if (is_logical(a))
+        a->entry = e = e->logical;
     if (e->view >= 0)
         a->first = first_array(e, args, n, names);
     PyObject *first = keeps_dtype(a) ? first_array(e, args, n, names) : NULL;
@@ -593,10 +608,27 @@ static bool entry_init(op_entry *e, const ig_op *op)
     for (size_t i = 0; i < sizeof along / sizeof *along; i++)
         e->along = e->along || strcmp(op->name, along[i]) == 0;
     for (int i = 0; i < op->n_params; i++)
-        e->asks = e->asks || strncmp(op->params[i].name, "return_", 7) == 0;
+        e->asks = e->asks || strncmp(op->params[i].name, "return_", 7) == 0 ||
+                  strcmp(op->params[i].name, "compute_uv") == 0;
     if (op->results && !(e->results = op_results(op, &e->n_results)))
         return false;
     return e->function.ml_doc != NULL && op->n_params <= MAX_PARAMS;
+}
+
+/* The ops that bools have instead of those for numbers. */
+static void find_logical(op_entry *entries, int n)
+{
+    static const char *const rows[][2] = {{"add", "logical_or"},
+                                          {"multiply", "logical_and"},
+                                          {"maximum", "logical_or"},
+                                          {"minimum", "logical_and"},
+                                          {"max", "any"},
+                                          {"min", "all"}};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n && strcmp(entries[i].op->name, rows[k][0]) == 0; j++)
+                if (strcmp(entries[j].op->name, rows[k][1]) == 0)
+                    entries[i].logical = &entries[j];
 }
 
 bool ops_setup(PyObject *module)
@@ -618,6 +650,7 @@ bool ops_setup(PyObject *module)
         Py_DECREF(f);
         Py_DECREF(o);
     }
+    find_logical(entries, n);
     return PyModule_AddObjectRef(module, "_ops", all) == 0 &&
            PyModule_AddObjectRef(module, "_methods", methods) == 0;
 }
