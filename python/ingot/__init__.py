@@ -36,7 +36,7 @@ newaxis = None
 # Names of NumPy by the modules that have them.
 _NUMPY = dict.fromkeys("""array2string array_repr array_str asfarray block c_ common_type complexfloating copyto errstate euler_gamma
 fill_diagonal floating frombuffer fromfunction fromiter get_printoptions geterr in1d index_exp inexact Inf infty integer isscalar
-issubdtype iterable lib linspace may_share_memory mgrid NAN NaN ndenumerate ndim ndindex NINF number ogrid PINF place printoptions
+issubdtype iterable lib linspace may_share_memory mgrid NAN NaN ndenumerate ndim ndindex NINF number ogrid PINF piecewise place printoptions
 promote_types put put_along_axis putmask r_ require s_ set_printoptions seterr shape shares_memory signedinteger size testing
 unsignedinteger""".split(), "_numpy_names") | dict.fromkeys(
     "fromfile fromstring genfromtxt loadtxt savetxt savez savez_compressed".split(), "_numpy_text") | dict.fromkeys(
@@ -44,7 +44,8 @@ unsignedinteger""".split(), "_numpy_names") | dict.fromkeys(
 multiply remainder subtract""".split(), "_ufuncs")
 
 # Modules, and functions of modules, that are loaded when they are first used.
-_LATER = dict.fromkeys(("nn", "optim", "data", "cuda", "onnx", "text", "dask", "team", "tree", "lax")) | dict.fromkeys(
+_LATER = dict.fromkeys(("nn", "optim", "data", "cuda", "onnx", "text", "dask", "team", "tree", "lax", "numpy", "utils", "scipy")) | {"special": "scipy.special"} | dict.fromkeys(
+    "block_until_ready custom_vjp device_get device_put eval_shape ShapeDtypeStruct".split(), "_jax") | dict.fromkeys(
     ("bench", "device", "devices", "verify"), "_device") | dict.fromkeys(("map_blocks", "map_overlap"), "_blocks") | _NUMPY | _tensor.FUNCTIONS
 for _name in _NUMPY:  # ops of the table with other arguments, or that return a new array
     globals().pop(_name, None)
@@ -53,8 +54,9 @@ for _name in _NUMPY:  # ops of the table with other arguments, or that return a 
 def __getattr__(name):
     if name in _LATER:
         from importlib import import_module
-        value = import_module(f"ingot.{_LATER[name] or name}")
-        value = getattr(value, name) if _LATER[name] else value
+        place = _LATER[name] or name
+        value = import_module(f"ingot.{place}")
+        value = value if place == name or place.endswith("." + name) else getattr(value, name)
     else:
         value = _names.find(name)
     globals()[name] = value

@@ -53,8 +53,12 @@ def block(arrays):
     return join(arrays, -levels)
 
 
-def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
-    """num values from start to stop, which may be arrays: the new axis is then at `axis`. retstep returns (values, step), too."""
+def linspace(start, stop=None, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None, steps=None, end=None):
+    """num values from start to stop, which may be arrays: the new axis is then at `axis`. retstep returns (values, step), too. end and steps
+    are PyTorch's names of stop and num."""
+    stop, num = stop if end is None else end, num if steps is None else steps
+    if stop is None:
+        raise TypeError("linspace: stop is missing")
     if not isinstance(endpoint, int):  # the order of the standard's parameters, and of the op
         dtype, endpoint = endpoint, True
     if not any(hasattr(x, "ndim") or isinstance(x, (list, tuple, complex)) for x in (start, stop)) and not retstep:
@@ -78,6 +82,18 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     values = _ops["moveaxis"](values, 0, axis) if axis else values
     values = values if device is None else _asarray(values, device=device)
     return (values, step) if retstep else values
+
+
+def piecewise(x, condlist, funclist, *args, **kwargs):
+    """Functions, or numbers, of the elements for which conditions hold. One more function than conditions is for all others."""
+    x = _asarray(x)
+    conditions, functions = [_asarray(c).astype("bool") for c in condlist], list(funclist)
+    if len(functions) not in (len(conditions), len(conditions) + 1):
+        raise ValueError(f"piecewise: {len(functions)} functions for {len(conditions)} conditions; give one for each, and one for the others")
+    y = _ops["zeros_like"](x)
+    for condition, function in [(True, f) for f in functions[len(conditions):]] + list(zip(conditions, functions)):
+        y = _ops["where"](condition, _asarray(function(x, *args, **kwargs) if callable(function) else function).astype(x.dtype), y)
+    return y
 
 
 def _steps(s):

@@ -107,9 +107,13 @@ def _randint(name, low, high=None, size=None, dtype=None, device=None):
 
 def extended(name, args, kwargs):
     """The function of PyTorch for a call whose arguments do not fit an op; NotImplemented if there is none."""
-    if name in ("zeros", "ones", "empty") and len(args) > 1 and all(type(n) is int for n in args):
+    if name in ("zeros", "ones", "empty") and len(args) > 1 and all(isinstance(n, int) for n in args):
         return _sized(name, *args, **kwargs)
-    if name == "randint" and len(args) > 1 and type(args[0]) is int:
+    if name in ("max", "min") and len(args) == 2 and not kwargs and hasattr(args[1], "dtype"):
+        return _ops[name + "imum"](*args)
+    if name == "gelu" and isinstance(kwargs.get("approximate"), bool):
+        return _ops["gelu"](*args, approximate="tanh" if kwargs["approximate"] else "none")
+    if name == "randint" and len(args) > 1 and isinstance(args[0], int):
         return _randint(name, *args, **kwargs)
     return along(name, args, kwargs)
 
@@ -129,6 +133,22 @@ def along(name, args, kwargs):
 
 
 # ---- methods ----
+
+class Size(int):
+    """The number of elements. Called as PyTorch's x.size() and x.size(0), it gives the shape, or a length."""
+
+    def __call__(self, dim=None):
+        return self.shape if dim is None else self.shape[dim]
+
+
+_count = Array.size.__get__
+
+
+def _size(self):
+    size = Size(_count(self))
+    size.shape = self.shape
+    return size
+
 
 class _Methods:
     """The methods that are added to Array."""
@@ -188,6 +208,30 @@ class _Methods:
 
     def masked_fill(self, mask, value):
         return _ops["where"](mask, _ingot.asarray(value, dtype=self.dtype), self)
+
+    def where(self, condition, other):
+        """The elements where the condition holds, and those of other elsewhere."""
+        if self.dtype == _ingot.bool and _ingot.asarray(condition).dtype != _ingot.bool:
+            return _ops["where"](self, condition, other)  # condition.where(x1, x2)
+        return _ops["where"](condition, self, other)
+
+    def compress(self, condition, axis=None):
+        """The rows along an axis, or the elements, for which the condition holds."""
+        return _ops["compress"](condition, self, axis=axis)
+
+    def polygamma(self, n):
+        return _ops["polygamma"](n, self)
+
+    def resize(self, *shape, refcheck=True):
+        """Sets the shape, in place as in NumPy."""
+        shape = _sizes(shape)
+        shape = (shape,) if isinstance(shape, int) else shape
+        n = 1
+        for length in shape:
+            n *= length
+        if n != self.size:
+            raise ValueError(f"resize: an array of {self.size} elements cannot have the shape {shape} in place; use x = ig.resize(x, {shape})")
+        self.shape = shape
 
     def _at(self, dim, index):
         return self.at[(slice(None),) * (dim % self.ndim) + (index,)]
@@ -383,7 +427,7 @@ def _with_dim(name, method):
 def _swapping(method):
     """x.transpose(1, 2): two axes are exchanged if x has more; NumPy's call needs all axes."""
     def transpose(self, *axes):
-        if len(axes) == 2 and self.ndim > 2 and type(axes[0]) is type(axes[1]) is int:
+        if len(axes) == 2 and self.ndim > 2 and isinstance(axes[0], int) and isinstance(axes[1], int):
             return _ops["swapaxes"](self, *axes)
         return method(self, *axes)
 
@@ -397,7 +441,7 @@ def _repeating(method):
         try:
             return method(self, *args, **kwargs)
         except (TypeError, ValueError) as error:
-            if len(args) > 1 and all(type(n) is int for n in args):
+            if len(args) > 1 and all(isinstance(n, int) for n in args):
                 raise type(error)(f"{error}; PyTorch's x.repeat{args} is x.tile({args}) here") from None
             raise
 
@@ -416,6 +460,7 @@ def install():
         f.__name__, f.__qualname__ = name, f"Array.{name}"
         setattr(Array, name, f)
     Array.is_cuda = property(lambda self: self.device.startswith("cuda"), doc="Whether the array is on an NVIDIA GPU.")
+    Array.size = property(_size, doc="The number of elements; x.size(0) is x.shape[0].")
     Array.__dir__ = _dir
     for module, names, _ in _ingot._advice():
         for name in names.split() if module == "method" else ():

@@ -13,9 +13,9 @@ from ._cuda_host import (Event, Stream, default_stream, event, event_elapsed_tim
                          pinned_array, stream, synchronize)
 from ._cuda_source import function_of
 from ._cuda_translate import Function, Program
-from ._kernel import Launchable, checked, is_foreign, write_back
+from ._kernel import Launchable, checked, is_foreign, kernel, write_back
 
-__all__ = ["jit", "reduce", "Reduce", "random", "UnsupportedError", "to_device", "device_array", "device_array_like", "synchronize", "is_available",
+__all__ = ["jit", "kernel", "reduce", "Reduce", "random", "UnsupportedError", "to_device", "device_array", "device_array_like", "synchronize", "is_available",
            "vectorize", "guvectorize", "Event", "Stream", "event", "event_elapsed_time", "stream", "default_stream", "pinned", "mapped", "pinned_array",
            "mapped_array", "managed_array"]
 

@@ -315,5 +315,48 @@ def clamp(min, x, max):
     return _ops["clip"](x, min, max)
 
 
+def _margins(padding, x, kernel, strides, dilation):
+    """What "SAME" or "VALID" adds in front of and after the last axes of x."""
+    if not isinstance(padding, str):
+        return [tuple(pair) for pair in padding]
+    if padding.upper() not in ("SAME", "VALID"):
+        raise ValueError(f"conv: padding is 'SAME', 'VALID' or a pair for each axis, not {padding!r}")
+    margins = []
+    for n, k, step, spread in zip(x.shape[2:], kernel.shape[2:], strides, dilation):
+        all_ = max((-(-n // step) - 1) * step + (k - 1) * spread + 1 - n, 0) if padding.upper() == "SAME" else 0
+        margins.append((all_ // 2, all_ - all_ // 2))
+    return margins
+
+
+def conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation=None, rhs_dilation=None, dimension_numbers=None,
+                         feature_group_count=1, batch_group_count=1, precision=None, preferred_element_type=None):
+    """A cross-correlation of lhs (N, C, ...) and rhs (C out, C in, ...). dimension_numbers: three texts such as ("NHWC", "HWIO", "NHWC")."""
+    if batch_group_count != 1 or any(n != 1 for n in lhs_dilation or ()):
+        raise ValueError("conv: lhs_dilation and batch_group_count are not supported; use ig.conv_transpose2d for strides of the input")
+    axes = lhs.ndim - 2
+    if not 1 <= axes <= 3:
+        raise ValueError(f"conv: lhs has {lhs.ndim} axes; it takes 3 to 5")
+    letters = "HWD"[:axes] if axes < 3 else "DHW"
+    names = dimension_numbers or ("NC" + letters, "OI" + letters, "NC" + letters)
+    places = [letter for letter in names[0] if letter not in "NC"]
+    x = _ops["permute_dims"](lhs, [names[0].index(c) for c in ["N", "C", *places]])
+    w = _ops["permute_dims"](rhs, [names[1].index(c) for c in ["O", "I", *places]])
+    spread = tuple(rhs_dilation or (1,) * axes)
+    margins = _margins(padding, x, w, window_strides, spread)
+    if any(n for pair in margins for n in pair):
+        x = _ops["pad"](x, [(0, 0), (0, 0), *margins])
+    y = _ops[f"conv{axes}d"](x, w, stride=tuple(window_strides), dilation=spread, groups=feature_group_count)
+    y = _ops["permute_dims"](y, [["N", "C", *places].index(c) for c in names[2]])
+    return y if preferred_element_type is None else y.astype(preferred_element_type)
+
+
+def conv(lhs, rhs, window_strides, padding, precision=None, preferred_element_type=None):
+    return conv_general_dilated(lhs, rhs, window_strides, padding, preferred_element_type=preferred_element_type)
+
+
+def conv_with_general_padding(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation, precision=None, preferred_element_type=None):
+    return conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation, preferred_element_type=preferred_element_type)
+
+
 def __getattr__(name):
     return _ops[_SAME[name]] if _SAME.get(name) else _find(name, "lax.")

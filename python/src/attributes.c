@@ -25,6 +25,27 @@ static PyObject *get_ndim(PyObject *self, void *unused)
 {
     return (void)unused, PyLong_FromLong(array_shape(self).n);
 }
+/* x.shape = shape. Views of x stay as they are: their regions are places in the row-major order of x. */
+static int set_shape(PyObject *self, PyObject *shape, void *unused)
+{
+    (void)unused;
+    int64_t v[IG_MAX_NDIM];
+    const int n = shape ? to_ints(shape, v, IG_MAX_NDIM) : -1;
+    if (n < 0 || array_root(self) != self) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_AttributeError, "the shape of this view cannot be set; use "
+                                                  "y = x.reshape(shape)");
+        return -1;
+    }
+    if (!check_writable(self) || !enter())
+        return -1;
+    ig_array *y = ig_retain(ig_reshape(array_of(self), (ig_ints){v, n}));
+    leave();
+    if (!y)
+        return raise_error(), -1;
+    return array_replace(self, y) ? 0 : -1;
+}
+
 static PyObject *get_size(PyObject *self, void *unused)
 {
     return (void)unused, PyLong_FromLongLong(elements_of(self));
@@ -225,7 +246,7 @@ static PyObject *fn_place(PyObject *self, PyObject *o)
 }
 
 PyGetSetDef array_attributes[] = {
-    {"shape", get_shape, NULL, "The lengths of the axes.", NULL},
+    {"shape", get_shape, set_shape, "The lengths of the axes. Can be set.", NULL},
     {"ndim", get_ndim, NULL, "The number of axes.", NULL},
     {"size", get_size, NULL, "The number of elements.", NULL},
     {"dtype", get_dtype, NULL, "The type of the elements.", NULL},

@@ -521,7 +521,11 @@ ig_array *to_array(PyObject *o)
     if (!x && !PyErr_Occurred())
         x = from_iterable(o, IG_DTYPE_NONE);
     if (!x && !PyErr_Occurred())
-        PyErr_Format(PyExc_TypeError, "%R cannot be used as an array", Py_TYPE(o));
+        PyErr_Format(PyExc_TypeError,
+                     PyUnicode_Check(o) ? "%R cannot be used as an array: arrays hold numbers and "
+                                          "bools. Use a list, or numpy.array, for texts"
+                                        : "%R cannot be used as an array",
+                     Py_TYPE(o));
     return x;
 }
 

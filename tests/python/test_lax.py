@@ -273,7 +273,7 @@ def mistakes():
     says("condition", TypeError, ["one bool"], lambda: lax.while_loop(lambda c: c, lambda c: c, x))
     says("branches", TypeError, ["the result", "branch"], lambda: lax.cond(x.sum() > 0, lambda v: v, lambda v: v.sum(), x))
     raises("reads an element", Exception, lambda: lax.scan(lambda c, r: (c + 1 if float(r) > 0 else c, None), 0.0, x))
-    says("unknown", AttributeError, ["conv_general_dilated"], lambda: lax.conv_general_dilated)
+    says("unknown", AttributeError, ["psum"], lambda: lax.psum)
 
 
 def long():

@@ -2,6 +2,7 @@
 import copy
 
 from against import attempt, check, finish, ig, np, raises, same, says
+from ingot import nn
 
 try:
     import torch
@@ -125,6 +126,81 @@ def facts():
     check("copies", copy.deepcopy(x).tolist() == x.tolist())
 
 
-for test in (methods, in_place, pairs, facts):
+def held_out():
+    """Lines of PyTorch, JAX and NumPy that failed in lists typed by others."""
+    x = ig.asarray(np.arange(6.0).reshape(2, 3))
+    check("size()", x.size() == (2, 3) and x.size(1) == 3 and x.size == 6 and isinstance(x.size, int))
+    a, b = np.array([[1.0, 5, 2]]), np.array([[3.0, 0, 2]])
+    same("max of two", ig.max(ig.asarray(a), ig.asarray(b)), np.maximum(a, b))
+    same("where as a method", x.where(x > 2, 0.0), np.where(np.arange(6.0).reshape(2, 3) > 2, np.arange(6.0).reshape(2, 3), 0))
+    same("compress as a method", ig.asarray([1, 2, 3, 4]).compress([True, False, True, False]), np.array([1, 3]))
+    same("polygamma as a method", ig.asarray([1.0]).polygamma(1), np.asarray(ig.polygamma(1, ig.asarray([1.0]))))
+    y = ig.arange(6)
+    row = y[2:4]
+    y.shape = (2, 3)
+    row[:] = 9
+    same("a shape that is set", y, np.array([[0, 1, 9], [9, 4, 5]]))
+    y.resize((3, 2))
+    check("resize in place", y.shape == (3, 2))
+    raises("resize to another size", ValueError, lambda: y.resize(7), "ig.resize")
+    raises("the shape of a view", AttributeError, lambda: setattr(y[0], "shape", (1, 2)), "reshape")
+    raises("a shape of another size", ig.ShapeError, lambda: setattr(y, "shape", (4,)))
+    same("steps", ig.linspace(0, 1, steps=5), np.linspace(0, 1, 5).astype("f4"))
+    same("svd without vectors", ig.linalg.svd(ig.diag(ig.asarray([3.0, 2.0])), compute_uv=False), np.array([3, 2], "f4"), 1e-6)
+    same("piecewise", ig.piecewise(x, [x < 1, x > 4], [-1, lambda v: v * 2, 7]), np.array([[-1.0, 7, 7], [7, 7, 10]]))
+    same("gelu", nn.gelu(ig.asarray([0.5]), approximate=True), np.asarray(nn.gelu(ig.asarray([0.5]), approximate="tanh")))
+    check("shapes", ig.eval_shape(lambda v: (v @ v.T, 2 * v), x)[0] == ig.ShapeDtypeStruct((2, 2), "float64"))
+    check("device_put and device_get", np.array_equal(ig.device_get(ig.device_put({"a": np.ones(2)}))["a"], np.ones(2)))
+    check("block_until_ready", ig.block_until_ready([x + 1])[0].is_evaluated)
+
+    @ig.custom_vjp
+    def f(v, p):
+        return v * p["w"]
+
+    f.defvjp(lambda v, p: (v * p["w"], (v, p)), lambda kept, g: (g * 5, {"w": g * kept[0] * 7}))
+    value, (gv, gp) = ig.value_and_grad(lambda v, p: f(v, p).sum(), argnums=(0, 1))(ig.arange(3.0), {"w": ig.ones(3)})
+    check("custom_vjp", float(value) == 3 and gv.tolist() == [5] * 3 and gp["w"].tolist() == [0, 7, 14])
+    import ingot.numpy as jnp
+    from ingot.scipy.special import expit
+    from ingot.utils.data import DataLoader
+    check("modules", jnp.ones is ig.ones and DataLoader is ig.data.DataLoader and float(expit(ig.asarray(0.0))) == 0.5)
+    check("scipy.linalg", ig.scipy.linalg is ig.linalg and ig.special.gammaln is not None)
+    one = ig.lax.conv(ig.ones((1, 1, 3, 3)), ig.ones((1, 1, 2, 2)), (1, 1), "SAME")
+    same("lax.conv", one, np.array([[[[4, 4, 2], [4, 4, 2], [2, 2, 1]]]], "f4"))
+    last = ig.lax.conv_general_dilated(ig.ones((1, 4, 4, 2)), ig.ones((2, 2, 2, 5)), (2, 2), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    check("NHWC", last.shape == (1, 2, 2, 5) and float(last.max()) == 8)
+    net = nn.Linear(2, 1)
+    opt = ig.optim.SGD(0.1)
+    before = net.weight.tolist()
+    _, g = ig.value_and_grad(lambda m, v: m(v).sum())(net, ig.ones((3, 2)))
+    opt.update(net, g)
+    check("a gradient by a module", np.allclose(net.weight.tolist(), np.array(before) - 0.3))
+    opt = ig.optim.SGD(net.parameters(), lr=0.1)
+    opt.step(g)
+    check("and in step", np.allclose(net.weight.tolist(), np.array(before) - 0.6))
+
+
+def bools():
+    """Sums and products of bools are bools."""
+    a, b = np.array([True, True, False]), np.array([True, False, False])
+    x, y = ig.asarray(a), ig.asarray(b)
+    same("add", x + y, a + b)
+    same("multiply", x * y, a * b)
+    same("with a bool", x + True, a + True)
+    same("elements", ig.asarray([(x[i] + y[i]).item() for i in range(3)]), a + b)
+    same("functions", ig.add(x, y), np.add(a, b))
+    same("np.add", np.add(x, y), np.add(a, b))
+    same("maximum", ig.maximum(x, y), np.maximum(a, b))
+    same("minimum", ig.minimum(x, y), np.minimum(a, b))
+    same("max", x.max(), a.max())
+    same("min along an axis", ig.stack([x, y]).min(axis=0), np.stack([a, b]).min(axis=0))
+    same("bools and integers", x + 1, a + 1)
+    z = x.copy()
+    z += y
+    same("in place", z, a + b)
+    raises("the largest of nothing", (TypeError, ValueError), lambda: ig.max(ig.zeros(0, dtype="bool")))
+
+
+for test in (held_out, bools, methods, in_place, pairs, facts):
     attempt(test.__name__, test)
 finish()

@@ -12,7 +12,7 @@ import math
 
 from .. import _ingot, _names
 from .._ingot import Array
-from ..nn.module import Parameters, _walk
+from ..nn.module import Module, Parameters, _walk
 
 _ops = _ingot._ops
 
@@ -48,6 +48,11 @@ def clip(grads, max_norm):
 
 _FORM = ("gradients are results here: step = nn.value_and_grad(net, lambda net, x, y: loss(net(x), y)); "
          "value, grads = step(net, x, y); opt.step(grads)")
+
+
+def _by_name(grads):
+    """Gradients by name; a gradient by a module is a module."""
+    return dict(grads.named_parameters()) if isinstance(grads, Module) else grads
 
 
 class _Part:
@@ -136,6 +141,7 @@ class Optimizer:
     def step(self, grads=None):
         """One step of the parameters that the optimizer was made with. grads: by name, as value_and_grad returns them, or a
         list for a list of arrays, which change in place."""
+        grads = _by_name(grads)
         if grads is None or callable(grads):
             raise TypeError(f"{type(self).__name__}.step needs gradients: {_FORM}")
         params = self.param_groups[0]["params"]
@@ -155,7 +161,8 @@ class Optimizer:
             p[...] = new[name]
 
     def update(self, model, grads):
-        """One step of all parameters of a model that have a gradient."""
+        """One step of all parameters of a model that have a gradient. grads: by name, or a module, as the gradient of one is."""
+        grads = _by_name(grads)
         places = {path: (id(store), key, x) for path, _, store, key, x in _walk(model)}
         unknown = [name for name in grads if name not in places]
         if unknown:

@@ -351,7 +351,8 @@ int op_split(op_id op, const ig_arg *args, ig_array **out)
     if (n <= 0 || (equal && length % n != 0))
         FAIL_NONE(IG_ERR_SHAPE,
                   "split: axis %d has length %lld, which does not divide into %lld "
-                  "equal parts",
+                  "equal parts; use array_split(x, n) for n parts of different lengths, or give "
+                  "the places to split at",
                   axis, (long long)length, (long long)n);
     if (!count_results(op, n, ""))
         return 0;
