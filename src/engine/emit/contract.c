@@ -94,7 +94,7 @@ ig_status emit_contract(const program *p, const emit_target *t, emitted *out)
     emit_writer w;
     TRY(writer_start(&w, t, out));
     w.wide = !emit_is_narrow(p, 1) ||
-             (double)p->extent[0] * (double)p->extent[1] * (double)p->extent[2] > INT32_MAX;
+             (double)p->extent[0] * (double)p->extent[1] * (double)p->extent[2] > EMIT_POINTS_MOST;
     contraction_plan(&w, &c, (int64_t)t->shared_bytes);
     const int rows = c.side[0].tile, cols = c.side[1].tile;
     const int64_t across = ceil_div(p->extent[2], cols), down = ceil_div(p->extent[1], rows);

@@ -332,40 +332,35 @@ void emitted_free(emitted *e)
 
 /* ---- index width ---- */
 
-static bool view_is_narrow(const view *v)
+/* How far from the kernel's pointer an index may get: along the view and, for an indexed axis, along that, too. Elements of
+ * blocks are counted from the buffer's begin. */
+static bool operand_is_narrow(const operand *o)
 {
-    int64_t far = 0;
-    for (int i = 0; i < v->ndim; i++) {
-        if (v->shape[i] > INT32_MAX || llabs(v->stride[i]) > INT32_MAX)
+    double far = storage_is_plain(o->stored) ? 0 : (double)o->v.offset;
+    for (int i = 0; i < o->v.ndim; i++) {
+        if (o->v.shape[i] > INT32_MAX || llabs(o->v.stride[i]) > INT32_MAX)
             return false;
-        far += v->shape[i] > 0 ? (v->shape[i] - 1) * llabs(v->stride[i]) : 0;
-        if (far > INT32_MAX)
-            return false;
+        far += o->v.shape[i] > 0 ? (double)(o->v.shape[i] - 1) * (double)llabs(o->v.stride[i]) : 0;
     }
-    return true;
+    far += (double)o->axis_len * (double)llabs(o->axis_stride);
+    return far <= INT32_MAX && o->axis_len <= INT32_MAX;
 }
 
 static bool tape_is_narrow(const tape *t)
 {
-    if (t->size > INT32_MAX)
-        return false;
-    for (int i = 0; i < t->n_operand; i++) {
-        const operand *o = &t->operand[i];
-        if (!view_is_narrow(&o->v) || o->axis_len > INT32_MAX ||
-            (double)o->axis_len * (double)llabs(o->axis_stride) > INT32_MAX)
-            return false;
-    }
-    return true;
+    bool narrow = t->size <= EMIT_POINTS_MOST;
+    for (int i = 0; i < t->n_operand && narrow; i++)
+        narrow = operand_is_narrow(&t->operand[i]);
+    return narrow;
 }
 
 bool emit_is_narrow(const program *p, int n)
 {
-    for (int i = 0; i < n; i++)
-        if (!tape_is_narrow(&p[i].pre) || !tape_is_narrow(&p[i].post) ||
-            !view_is_narrow(&p[i].in[0].v) || !view_is_narrow(&p[i].in[1].v) ||
-            !view_is_narrow(&p[i].out.v) ||
-            (double)p[i].out.axis_len * (double)llabs(p[i].out.axis_stride) > INT32_MAX ||
-            (double)p[i].outer * (double)p[i].inner > INT32_MAX)
-            return false;
-    return true;
+    bool narrow = true;
+    for (int i = 0; i < n && narrow; i++)
+        narrow = tape_is_narrow(&p[i].pre) && tape_is_narrow(&p[i].post) &&
+                 operand_is_narrow(&p[i].in[0]) && operand_is_narrow(&p[i].in[1]) &&
+                 operand_is_narrow(&p[i].out) &&
+                 (double)p[i].outer * (double)p[i].inner <= EMIT_POINTS_MOST;
+    return narrow;
 }

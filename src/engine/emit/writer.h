@@ -7,6 +7,9 @@
 
 enum {
     EMIT_MOST_POINTERS = 512,
+    EMIT_POINTS_MOST =
+        1
+        << 30, /* of kernels with 32-bit indices: one plus the step of a loop over a grid has 31 bits */
     EMIT_MOST_BLOCKS = (1 << 24) - 1 /* of 256 threads: thread numbers have 32 bits */
 };
 
@@ -148,7 +151,7 @@ int emit_vector_width(const emit_writer *w, const tape *t);
 bool emit_has_steps(const tape *t);
 /* The axis at which `inner` trailing points begin, or -1 if an axis holds both parts. */
 int emit_split_axis(const tape *t, int64_t inner);
-/* True if no index of the program needs more than 31 bits. */
+/* True if no index of the n programs needs more than 31 bits. */
 bool emit_is_narrow(const program *p, int n);
 
 /* ---- cores ---- */
