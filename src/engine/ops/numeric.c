@@ -27,18 +27,29 @@ BUILDER(cbrt)
     return composite_result(out, special_with_slopes(ig_where(as_is, x, y), &x, 1, &slopes), dtype);
 }
 
+/* Both arguments in their common dtype, which must not be bool. */
+static bool two_numbers(op_id op, const ig_arg *args, ig_array *x[2], ig_dtype *dtype)
+{
+    for (int i = 0; i < 2; i++)
+        x[i] = args[i].u.array;
+    if (infer_dtype(op, x, 2, dtype) != IG_OK)
+        return false;
+    if (*dtype == IG_BOOL)
+        FAIL_NONE(IG_ERR_DTYPE, "%s takes numbers, not bool; convert with astype",
+                  op_rows[op].name);
+    for (int i = 0; i < 2; i++)
+        x[i] = build_cast(x[i], *dtype);
+    return x[0] && x[1];
+}
+
 /* The remainder of absolute values is exact. The lowest integer has no absolute value, but remainders of
  * integers are exact. */
 BUILDER(fmod)
 {
-    ig_array *x[2] = {args[0].u.array, args[1].u.array};
+    ig_array *x[2];
     ig_dtype dtype;
-    if (infer_dtype(op, x, 2, &dtype) != IG_OK)
+    if (!two_numbers(op, args, x, &dtype))
         return 0;
-    if (dtype == IG_BOOL)
-        FAIL_NONE(IG_ERR_DTYPE, "fmod takes numbers, not bool; convert with astype");
-    for (int i = 0; i < 2; i++)
-        x[i] = build_cast(x[i], dtype);
     if (dtype_is_float(dtype))
         return op_one(out, ig_copysign(ig_remainder(ig_abs(x[0]), ig_abs(x[1])), x[0]));
     ig_array *r = ig_remainder(x[0], x[1]), *zero = ig_int(0);
@@ -49,14 +60,10 @@ BUILDER(fmod)
 
 BUILDER(trunc_divide)
 {
-    ig_array *x[2] = {args[0].u.array, args[1].u.array};
+    ig_array *x[2];
     ig_dtype dtype;
-    if (infer_dtype(op, x, 2, &dtype) != IG_OK)
+    if (!two_numbers(op, args, x, &dtype))
         return 0;
-    if (dtype == IG_BOOL)
-        FAIL_NONE(IG_ERR_DTYPE, "trunc_divide takes numbers, not bool; convert with astype");
-    for (int i = 0; i < 2; i++)
-        x[i] = build_cast(x[i], dtype);
     if (dtype_is_float(dtype))
         return op_one(out, ig_trunc(ig_divide(x[0], x[1])));
     if (dtype_kind_of(dtype) == DTYPE_KIND_UNSIGNED)

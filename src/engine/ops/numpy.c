@@ -315,36 +315,6 @@ BUILDER(vander)
     return op_one(out, ig_pow(x, args[2].u.b ? power : ig_flip(power, IG_NONE)));
 }
 
-/* The widths of the intervals between the places x, to broadcast with the intervals of y along axis. As in NumPy, the
- * axis that was given counts in x, too, unless x is 1-d. */
-static ig_array *widths(op_id op, const ig_array *y, ig_array *x, int64_t given, int axis)
-{
-    int64_t shape[IG_MAX_NDIM];
-    if (x->view.ndim != 1) {
-        int own;
-        if (infer_axis(op, given, x->view.ndim, &own) != IG_OK)
-            return NULL;
-        return ig_diff(x, own, 1, NULL, NULL);
-    }
-    for (int a = 0; a < y->view.ndim; a++)
-        shape[a] = a == axis ? -1 : 1;
-    return ig_reshape(ig_diff(x, 0, 1, NULL, NULL), (ig_ints){shape, y->view.ndim});
-}
-
-BUILDER(trapezoid)
-{
-    ig_array *in[2] = {args[0].u.array, arg_array(&args[1])};
-    ig_dtype dtype;
-    int axis;
-    if (composite_floats(op, in, in[1] ? 2 : 1, &dtype) != IG_OK ||
-        infer_axis(op, args[3].u.i, in[0]->view.ndim, &axis) != IG_OK)
-        return 0;
-    ig_array *width = in[1] ? widths(op, in[0], in[1], args[3].u.i, axis) : ig_float(args[2].u.f);
-    ig_array *ends = ig_add(shape_part(in[0], axis, 1, INT64_MAX), shape_part(in[0], axis, 0, -1));
-    ig_array *area = ig_divide(ig_multiply(width, ends), ig_float(2));
-    return composite_result(out, ig_sum(area, IG_AXES(axis), IG_DTYPE_NONE, false), dtype);
-}
-
 /* x as (a0, 1, a1, 1, ...) and y as (1, b0, 1, b1, ...) are multiplied; each pair of axes becomes one. */
 BUILDER(kron)
 {

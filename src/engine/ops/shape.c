@@ -150,28 +150,40 @@ static place *sorted_places(op_id op, ig_ints given, int64_t length, int64_t las
     return p;
 }
 
-BUILDER(delete)
+/* x without the elements at the given indices of an axis; or, with values, with one of them before each index. NULL on
+ * failure. */
+static ig_array *spliced(op_id op, ig_array *x, int axis, ig_ints given, ig_array *values)
 {
-    int axis, parts = 0;
-    ig_array *x = shape_axis_or_flat(op, args[0].u.array, &args[2], &axis);
-    const ig_ints given = args[1].u.ints;
-    const int64_t length = x ? x->view.shape[axis] : 0;
-    place *p = x ? sorted_places(op, given, length, length - 1) : NULL;
-    ig_array **part = p ? memory_new((size_t)(given.n + 1) * sizeof *part) : NULL;
+    const int64_t length = x->view.shape[axis];
+    place *p = sorted_places(op, given, length, values ? length : length - 1);
+    ig_array **part = p ? memory_new((size_t)(2 * given.n + 1) * sizeof *part) : NULL;
     bool ok = part != NULL;
+    int parts = 0;
     int64_t from = 0;
     for (int i = 0; i <= given.n && ok; i++) {
         const int64_t at = i < given.n ? p[i].at : length;
         if (at > from)
             ok = (part[parts++] = shape_part(x, axis, from, at)) != NULL;
-        from = at + 1;
+        from = values ? at : at + 1;
+        if (values && i < given.n && ok) {
+            const int own = p[i].number;
+            part[parts] = given.n == 1 ? values : shape_part(values, axis, own, own + 1);
+            ok = part[parts++] != NULL;
+        }
     }
     ig_array *y = !ok          ? NULL
                   : parts == 0 ? shape_part(x, axis, 0, 0)
                                : ig_concat(part, parts, IG_AXES(axis));
     memory_free(part);
     memory_free(p);
-    return op_one(out, y);
+    return y;
+}
+
+BUILDER(delete)
+{
+    int axis;
+    ig_array *x = shape_axis_or_flat(op, args[0].u.array, &args[2], &axis);
+    return x ? op_one(out, spliced(op, x, axis, args[1].u.ints, NULL)) : 0;
 }
 
 /* The values of insert as an array like x, except along axis: count there, or for one index any number. */
@@ -194,32 +206,13 @@ static ig_array *insert_values(op_id op, ig_array *x, ig_array *values, int axis
 
 BUILDER(insert)
 {
-    int axis, parts = 0;
+    int axis;
     ig_array *x = shape_axis_or_flat(op, args[0].u.array, &args[3], &axis);
     const ig_ints given = args[1].u.ints;
     if (x && x->view.ndim == 0)
         FAIL_NONE(IG_ERR_SHAPE, "insert: x has no axis");
     ig_array *values = x ? insert_values(op, x, args[2].u.array, axis, given.n) : NULL;
-    const int64_t length = x ? x->view.shape[axis] : 0;
-    place *p = values ? sorted_places(op, given, length, length) : NULL;
-    ig_array **part = p ? memory_new((size_t)(2 * given.n + 1) * sizeof *part) : NULL;
-    bool ok = part != NULL;
-    int64_t from = 0;
-    for (int i = 0; i <= given.n && ok; i++) {
-        const int64_t at = i < given.n ? p[i].at : length;
-        if (at > from)
-            ok = (part[parts++] = shape_part(x, axis, from, at)) != NULL;
-        from = at;
-        if (i == given.n || !ok)
-            break;
-        const int own = p[i].number;
-        part[parts] = given.n == 1 ? values : shape_part(values, axis, own, own + 1);
-        ok = part[parts++] != NULL;
-    }
-    ig_array *y = !ok ? NULL : parts == 0 ? x : ig_concat(part, parts, IG_AXES(axis));
-    memory_free(part);
-    memory_free(p);
-    return op_one(out, y);
+    return values ? op_one(out, spliced(op, x, axis, given, values)) : 0;
 }
 
 /* ---- parts ---- */

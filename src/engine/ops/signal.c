@@ -261,22 +261,44 @@ BUILDER(gradient)
     return op_one(out, n == 1 ? each[0] : ig_stack(each, n, 0));
 }
 
-BUILDER(cumulative_trapezoid)
+/* The areas of the intervals between neighbours of y along *axis, for y, x or NULL, dx and the axis; x has the places of y,
+ * and the axis that was given counts in x, too, unless x is 1-d. NULL on failure. */
+static ig_array *interval_areas(op_id op, const ig_arg *args, int *axis, ig_dtype *dtype)
 {
     ig_array *in[2] = {args[0].u.array, arg_array(&args[1])}, *width = ig_float(args[2].u.f);
+    int own = 0;
+    if (composite_floats(op, in, in[1] ? 2 : 1, dtype) != IG_OK ||
+        infer_axis(op, args[3].u.i, in[0]->view.ndim, axis) != IG_OK ||
+        (in[1] && in[1]->view.ndim != 1 &&
+         infer_axis(op, args[3].u.i, in[1]->view.ndim, &own) != IG_OK))
+        return NULL;
+    if (in[1])
+        width = ig_diff(in[1], own, 1, NULL, NULL);
+    if (in[1] && in[1]->view.ndim == 1)
+        width = shape_along(width, in[0]->view.ndim, *axis);
+    ig_array *ends =
+        ig_add(shape_part(in[0], *axis, 1, INT64_MAX), shape_part(in[0], *axis, 0, -1));
+    return ig_divide(ig_multiply(width, ends), ig_float(2));
+}
+
+BUILDER(trapezoid)
+{
     ig_dtype dtype;
     int axis;
-    if (composite_floats(op, in, in[1] ? 2 : 1, &dtype) != IG_OK ||
-        infer_axis(op, args[3].u.i, in[0]->view.ndim, &axis) != IG_OK)
-        return 0;
-    if (in[1])
-        width = in[1]->view.ndim == 1
-                    ? shape_along(ig_diff(in[1], 0, 1, NULL, NULL), in[0]->view.ndim, axis)
-                    : ig_diff(in[1], (int)args[3].u.i, 1, NULL, NULL);
-    ig_array *ends = ig_add(shape_part(in[0], axis, 1, INT64_MAX), shape_part(in[0], axis, 0, -1));
-    ig_array *area = ig_divide(ig_multiply(width, ends), ig_float(2));
-    return composite_result(out, ig_cumulative_sum(area, IG_AXES(axis), IG_DTYPE_NONE, args[4].u.b),
-                            dtype);
+    ig_array *area = interval_areas(op, args, &axis, &dtype);
+    return area ? composite_result(out, ig_sum(area, IG_AXES(axis), IG_DTYPE_NONE, false), dtype)
+                : 0;
+}
+
+BUILDER(cumulative_trapezoid)
+{
+    ig_dtype dtype;
+    int axis;
+    ig_array *area = interval_areas(op, args, &axis, &dtype);
+    return area
+               ? composite_result(
+                     out, ig_cumulative_sum(area, IG_AXES(axis), IG_DTYPE_NONE, args[4].u.b), dtype)
+               : 0;
 }
 
 /* ---- vectors ---- */
