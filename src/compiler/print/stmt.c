@@ -240,9 +240,11 @@ static void loop(printer *p, const kernel_stmt *s, const kernel_stmt *init)
 
 static void labels(printer *p, const kernel_stmt *s, const kernel_stmt *at)
 {
+    bool any = false;
     for (uint32_t i = 0; i < s->n_cases; i++) {
         if (s->cases[i].from != at)
             continue;
+        any = true;
         print_line(p);
         if (s->cases[i].is_default) {
             print_out(p, "default:\n");
@@ -252,6 +254,8 @@ static void labels(printer *p, const kernel_stmt *s, const kernel_stmt *at)
             print_around(p, "case ", &value, LEVEL_COMMA, ":\n");
         }
     }
+    if (any && at && at->kind == STMT_DECLARE && !is_cuda(p) && !is_metal(p))
+        print_row(p, ";"); /* in C, a label precedes a statement, not a declaration */
 }
 
 /* C++ does not allow jumps over initializations, so the body's own variables are declared before the switch. */
