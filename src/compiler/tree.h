@@ -186,10 +186,11 @@ typedef struct kernel_expr {
     uint8_t kind; /* an expr_kind */
     uint8_t op;   /* a kernel_operator */
     uint8_t
-        space; /* of a place, the space that it is in; of a pointer, the space that it points to */
-    bool post; /* of an update */
-    bool soft; /* a double only because of literals: float arithmetic with a constant such as 0.5.
+        space;  /* of a place, the space that it is in; of a pointer, the space that it points to */
+    bool post;  /* of an update */
+    bool soft;  /* a double only because of literals: float arithmetic with a constant such as 0.5.
                 * Computing it in float matches the author's intent */
+    bool moves; /* of the front end: a place that std::move or a cast to T && gave */
     uint8_t base, axis;
     uint16_t builtin;
     uint32_t n_args;

@@ -245,7 +245,7 @@ void type_member_place(kernel_types *t, kernel_struct *s, const kernel_name *nam
                        const kernel_type *type, kernel_place place, uint64_t offset, uint64_t bytes)
 {
     ARENA_ADD(t->arena, s->members, s->n_members, s->room,
-              (kernel_member){name, type, offset, place});
+              (kernel_member){.name = name, .type = type, .offset = offset, .place = place});
     if (offset + bytes > s->data_size)
         s->data_size = offset + bytes;
     type_struct_cover(s, type, offset);

@@ -86,6 +86,7 @@ typedef struct kernel_member {
     const kernel_type *type;
     uint64_t offset; /* bytes */
     kernel_place place;
+    bool is_reference; /* of the front end: in the tree it is a pointer */
 } kernel_member;
 
 typedef enum kernel_fragment_use {

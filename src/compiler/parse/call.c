@@ -79,6 +79,13 @@ static int argument_rank(parser *p, const kernel_expr *e, const kernel_type *to)
     return expr_rank(p, e, to);
 }
 
+/* True if a parameter "T &&" takes a temporary, not the argument itself. */
+static bool takes_value(const kernel_expr *e, const kernel_type *to)
+{
+    return !expr_is_place(e) ||
+           (to->of->kind == TYPE_STRUCT && e->type->kind != TYPE_STRUCT && !expr_is_braces(e));
+}
+
 static bool fits(parser *p, candidate *c)
 {
     kernel_instance *i = c->instance;
@@ -89,10 +96,13 @@ static bool fits(parser *p, candidate *c)
             return false;
     for (uint32_t k = 0; k < c->n_args; k++) {
         const kernel_type *to = i->parameters[k].type;
-        if (i->parameters[k].is_forwarding && !expr_is_place(c->args[k]))
+        if (i->parameters[k].is_forwarding && takes_value(c->args[k], to))
             to = to->of;
+        else if (i->parameters[k].is_forwarding && !c->decl->n_params && !c->args[k]->moves &&
+                 to->of->kind == TYPE_STRUCT)
+            return false; /* T && does not take a variable, unless T is deduced */
         c->ranks[k] = argument_rank(p, c->args[k], to);
-        if (c->ranks[k] < 0)
+        if (c->ranks[k] < 0 || (c->ranks[k] > 3 && c->decl->is_method && !k))
             return false;
     }
     if (c->is_used && c->decl->is_method && c->n_args)
@@ -136,6 +146,13 @@ static int compare(const candidate *a, const candidate *b)
         return better ? 1 : -1;
     if (better)
         return 0;
+    for (uint32_t k = 0; k < a->n_args; k++) { /* T && takes values before const T & does */
+        const bool fa = a->instance->parameters[k].is_forwarding;
+        const bool fb = b->instance->parameters[k].is_forwarding;
+        if (fa != fb && !expr_is_place(a->args[k]) &&
+            a->instance->parameters[k].type->kind == b->instance->parameters[k].type->kind)
+            return fa - fb;
+    }
     /* Equal for host and device: prefer the device function. */
     const unsigned device = IS_DEVICE | IS_CONSTEXPR;
     const int da = (a->decl->flags & device) != 0, db = (b->decl->flags & device) != 0;
@@ -191,7 +208,7 @@ static void convert_args(parser *p, kernel_instance *i, kernel_expr *e, kernel_e
             parser_leave(p, back);
         }
         const char *what = parser_format(p, "argument %u of '%s'", k + 1, i->decl->name->text);
-        if (a->is_forwarding && !expr_is_place(arg)) {
+        if (a->is_forwarding && takes_value(arg, a->type)) {
             arg = expr_bind(p, arg, type_qualify(p->types, a->type->of, TYPE_CONST), what);
             e->args[k] = expr_cast(p, arg, type_pointer(p->types, a->type->of), place);
         } else {
@@ -356,10 +373,26 @@ const conversion *conversion_to(parser *p, const kernel_type *from, const kernel
         const kernel_expr made = {.kind = EXPR_CALL, .type = c->to->plain};
         if (c->to->plain == to)
             return c;
-        if (expr_rank(p, &made, to) >= 0)
+        if (!c->is_explicit && expr_rank(p, &made, to) >= 0)
             found = c;
     }
     return found;
+}
+
+/* An operand of a built-in operator: a struct with one implicit conversion to a number or pointer becomes it. */
+kernel_expr *convert_operand(parser *p, kernel_expr *e)
+{
+    if (e->type->kind != TYPE_STRUCT || !type_members(p, e->type, e->place))
+        return e;
+    const conversion *found = NULL;
+    for (const conversion *c = e->type->record->syntax->conversions; c; c = c->next) {
+        if (c->is_explicit || !type_is_scalar(c->to))
+            continue;
+        if (found)
+            return e;
+        found = c;
+    }
+    return found ? expr_convert(p, e, found->to->plain, "an operand") : e;
 }
 
 static kernel_expr *call_given(parser *p, kernel_expr *object, function_decl *functions,
@@ -371,8 +404,10 @@ static kernel_expr *call_given(parser *p, kernel_expr *object, function_decl *fu
     kernel_expr **all = kernel_arena_get(p->arena, (n + 1) * sizeof *all), *before = NULL;
     for (uint32_t i = 0; i < n; i++)
         all[i + 1] = args[i];
-    if (object && !expr_is_place(object)) /* a value lives until the call is done */
+    if (object && !expr_is_place(object)) { /* a value lives until the end of the expression */
         object = expr_once(p, object, &before)->a;
+        before = temporary_keep(p, object->as.var, before);
+    }
     all[0] = object;
     kernel_expr *e =
         object ? call_functions(p, functions, place, given, n_given, all, n + 1, true) : NULL;

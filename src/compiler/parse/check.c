@@ -25,13 +25,38 @@ static const uint8_t operator_of[TOKEN_KINDS] = {
 
 /* ---- the user's own operators ------------------------------------------------------------------ */
 
+static bool in_scopes(const scope *from, const scope *s)
+{
+    for (; from; from = from->parent) {
+        if (from == s)
+            return true;
+        for (const scope_link *u = from->using; u; u = u->next)
+            if (u->to == s)
+                return true;
+    }
+    return false;
+}
+
+/* True if an operator of the scope may convert its operands: it is visible here, or declared where the type of
+ * an operand is. */
+static bool is_associated(parser *p, const scope *s, const kernel_expr *a, const kernel_expr *b)
+{
+    const kernel_expr *const operands[2] = {a, b};
+    for (int i = 0; i < 2; i++) {
+        const kernel_type *type = operands[i] ? operands[i]->type : NULL;
+        const kernel_syntax *x = type && type->kind == TYPE_STRUCT ? type->record->syntax : NULL;
+        if (x && (x->members == s || in_scopes(x->scope, s)))
+            return true;
+    }
+    return in_scopes(p->scope, s);
+}
+
 /* A call of operator+(a, b) if one fits; else NULL. */
 static kernel_expr *user_operator(parser *p, kernel_place place, int token, kernel_expr *a,
                                   kernel_expr *b)
 {
-    const bool structs = a->type->kind == TYPE_STRUCT || (b && b->type->kind == TYPE_STRUCT) ||
-                         a->type->enumeration || (b && b->type->enumeration);
-    if (!structs)
+    const bool structs = a->type->kind == TYPE_STRUCT || (b && b->type->kind == TYPE_STRUCT);
+    if (!structs && !a->type->enumeration && !(b && b->type->enumeration))
         return NULL;
     kernel_name *name = name_of(p, parser_format(p, "operator%s", kernel_token_kind_text(token)));
     kernel_expr *args[2] = {a, b}, *kept = NULL, *before = NULL;
@@ -44,10 +69,16 @@ static kernel_expr *user_operator(parser *p, kernel_place place, int token, kern
             kept = kept ? kept : expr_once(p, a, &before)->a;
             args[0] = kept;
         }
+        const bool converting = p->converting;
+        p->converting |= !structs || !is_associated(p, y->scope, a, b);
         kernel_expr *call =
             call_functions(p, y->as.functions, place, NULL, 0, args, b ? 2 : 1, true);
-        if (call)
-            return before && args[0] == kept ? expr_comma(p, before, call) : call;
+        p->converting = converting;
+        if (!call)
+            continue;
+        if (!before || args[0] != kept)
+            return call;
+        return expr_comma(p, temporary_keep(p, kept->as.var, before), call);
     }
     return NULL;
 }
@@ -87,6 +118,7 @@ kernel_expr *expr_op(parser *p, kernel_place place, kernel_operator op, kernel_e
 
 static kernel_expr *to_offset(parser *p, kernel_expr *i)
 {
+    i = convert_operand(p, i);
     if (!type_is_integer(i->type))
         parser_fail(p, i->place, "an index is an integer, not '%s'", type_name(p, i->type));
     return expr_convert(p, expr_value(p, i), type_word_of(p, WORD_LONG), "an index");
@@ -168,8 +200,8 @@ kernel_expr *expr_binary(parser *p, kernel_place place, int token, kernel_expr *
     kernel_expr *made = user_operator(p, place, token, a, b);
     if (made)
         return made;
-    a = expr_value(p, a);
-    b = expr_value(p, b);
+    a = expr_value(p, convert_operand(p, a));
+    b = expr_value(p, convert_operand(p, b));
     const operator_row row = rows[token];
     made = builtin_pair(p, place, row.op, a, b);
     if (made)
@@ -205,7 +237,7 @@ kernel_expr *expr_unary(parser *p, kernel_place place, int token, kernel_expr *a
         e->op = OP_NOT;
         return fold(p, e);
     }
-    a = expr_value(p, a);
+    a = expr_value(p, convert_operand(p, a));
     if (token == TOKEN_PLUS && type_is_pointer(a->type))
         return a;
     made = token == TOKEN_MINUS ? builtin_pair(p, place, OP_NEGATE, a, NULL) : NULL;
@@ -279,14 +311,15 @@ static void check_assignable(parser *p, kernel_place place, kernel_expr *to)
 
 kernel_expr *expr_assign(parser *p, kernel_place place, kernel_expr *to, kernel_expr *value)
 {
-    if (to->type->kind == TYPE_STRUCT) {
-        function_decl *own = methods_of(p, to->type, "operator=");
-        if (own)
-            return call_method(p, to, own, place, &value, 1);
-    }
+    kernel_expr *made = to->type->kind == TYPE_STRUCT ? object_assign(p, place, to, value) : NULL;
+    if (made)
+        return made;
     to = expr_chosen_place(p, to);
     check_assignable(p, place, to);
-    value = expr_convert(p, value, to->type->plain, "an assignment");
+    if (to->type->kind == TYPE_STRUCT && value->type->plain == to->type->plain)
+        value = expr_value(p, value);
+    else
+        value = expr_convert(p, value, to->type->plain, "an assignment");
     return expr_node(p, EXPR_ASSIGN, place, to->type->plain, to, value);
 }
 
@@ -335,7 +368,7 @@ kernel_expr *expr_update(parser *p, kernel_place place, int token, kernel_expr *
     if (to->type->kind == TYPE_STRUCT) /* float3 with operator+, half2 */
         return update_by_parts(p, place, token, to, value);
     check_assignable(p, place, to);
-    value = expr_value(p, value);
+    value = expr_value(p, convert_operand(p, value));
     const operator_row row = rows[operator_of[token]];
     if (type_is_pointer(to->type)) {
         if (row.op != OP_ADD && row.op != OP_SUB)
@@ -415,6 +448,11 @@ kernel_expr *expr_member(parser *p, kernel_place place, kernel_expr *a, const ke
                     "if it is a template: write a __device__ function that takes the struct");
         parser_jump(p);
     }
+    kernel_expr *before = NULL;
+    if (!expr_is_place(a) && object_ends(p, a->type)) {
+        a = expr_once(p, a, &before)->a;
+        before = temporary_keep(p, a->as.var, before);
+    }
     for (int i = 0; i < n; i++) {
         const kernel_type *type = path[i]->type;
         if (expr_is_place(a))
@@ -422,5 +460,7 @@ kernel_expr *expr_member(parser *p, kernel_place place, kernel_expr *a, const ke
         a = expr_node(p, EXPR_MEMBER, place, expr_is_place(a) ? type : type->plain, a, NULL);
         a->as.member = path[i];
     }
-    return a;
+    if (path[n - 1]->is_reference)
+        a = expr_deref(p, place, a);
+    return before ? expr_comma(p, before, expr_value(p, a)) : a;
 }

@@ -75,6 +75,15 @@ bool init_is_empty(parser *p, const kernel_type *type)
     return true;
 }
 
+kernel_token *empty_body(parser *p, kernel_place place)
+{
+    kernel_token *body = kernel_arena_new(p->arena, 3 * sizeof *body);
+    body[0] = (kernel_token){.kind = TOKEN_LBRACE, .place = place};
+    body[1] = (kernel_token){.kind = TOKEN_RBRACE, .place = place};
+    body[2] = (kernel_token){.kind = TOKEN_END, .place = place};
+    return body;
+}
+
 /* The constructor that C++ adds: one with an empty body. except: a base that another constructor has
  * initialized, or NULL. */
 static function_decl *implicit_constructor(parser *p, const kernel_type *type,
@@ -83,19 +92,15 @@ static function_decl *implicit_constructor(parser *p, const kernel_type *type,
     kernel_syntax *x = type->record->syntax;
     const kernel_place place = type->record->place;
     for (function_decl *f = x->implicit; f; f = f->next_kernel)
-        if (f->except == except)
+        if (!f->role && f->except == except)
             return f;
-    kernel_token *body = kernel_arena_new(p->arena, 3 * sizeof *body);
-    body[0] = (kernel_token){.kind = TOKEN_LBRACE, .place = place};
-    body[1] = (kernel_token){.kind = TOKEN_RBRACE, .place = place};
-    body[2] = (kernel_token){.kind = TOKEN_END, .place = place};
     function_decl *f = kernel_arena_new(p->arena, sizeof *f);
     *f = (function_decl){.name = name_of(p, "constructor"),
                          .scope = x->members,
                          .place = place,
                          .flags = IS_DEVICE | IS_CONSTEXPR,
                          .result = type_word_of(p, WORD_VOID),
-                         .body = body,
+                         .body = empty_body(p, place),
                          .is_method = true,
                          .except = except,
                          .parameters = method_parameters(p, place, type, 0, NULL, 0),
@@ -107,8 +112,7 @@ static function_decl *implicit_constructor(parser *p, const kernel_type *type,
 
 /* ---- objects ---------------------------------------------------------------------------------- */
 
-/* The same place without const: a const object is written while it is initialized. */
-static kernel_expr *writable(parser *p, kernel_expr *to)
+kernel_expr *writable(parser *p, kernel_expr *to)
 {
     if (to->type == to->type->plain)
         return to;
@@ -122,15 +126,6 @@ static kernel_expr *assign(parser *p, kernel_expr *to, kernel_expr *value)
     if (to->kind == EXPR_VAR)
         to->as.var->assigned = true;
     return expr_node(p, EXPR_ASSIGN, value->place, value->type, to, value);
-}
-
-static kernel_var *temporary(parser *p, const kernel_type *type, kernel_place place)
-{
-    if (!p->current)
-        parser_fail(p, place, "not a constant");
-    kernel_var *v = local_new(p, name_of(p, "temp"), type->plain, place);
-    v->is_temporary = v->assigned = true;
-    return v;
 }
 
 /* Calls a constructor for an object. */
@@ -159,6 +154,21 @@ static kernel_expr *construct_at(parser *p, kernel_expr *to, kernel_place place,
     return e;
 }
 
+bool converts(parser *p, const kernel_expr *e, const kernel_type *to)
+{
+    if (p->converting || to->kind != TYPE_STRUCT || to->record->n_vector || to->record->fragment ||
+        e->type->plain == to || !p->current)
+        return false;
+    bool any = false;
+    p->converting = true;
+    for (const function_decl *f = constructors_of(p, to); f && !any; f = f->next)
+        any = !f->used && !f->n_params && !(f->flags & IS_EXPLICIT) && f->n_parameters > 1 &&
+              (f->n_parameters == 2 || f->parameters[2].init) &&
+              expr_rank(p, e, f->parameters[1].type) >= 0;
+    p->converting = false;
+    return any;
+}
+
 kernel_expr *construct(parser *p, const kernel_type *type, kernel_place place, kernel_expr **args,
                        uint32_t n)
 {
@@ -173,11 +183,11 @@ kernel_expr *construct(parser *p, const kernel_type *type, kernel_place place, k
         return ones;
     }
     if (n == 1 && args[0]->type->plain == type)
-        return expr_value(p, args[0]);
+        return object_value(p, args[0]);
     const bool hidden = type->record->syntax && type->record->syntax->has_hidden;
     if (n ? !constructors_of(p, type) && !hidden : !init_needed(p, type))
         return NULL;
-    kernel_var *v = temporary(p, type, place);
+    kernel_var *v = temporary_new(p, type, place);
     kernel_expr *made = construct_at(p, expr_var(p, place, v), place, args, n);
     return expr_comma(p, made, expr_value(p, expr_var(p, place, v)));
 }
@@ -317,7 +327,10 @@ static entry parse_initialized(parser *p, const kernel_type *of)
     if (p->t->keyword || !at_type(p) || type_member_find(s, p->t->as.name, path)) {
         const kernel_name *name = expect_name(p, "a member");
         kernel_expr *to = expr_member(p, place, self_object(p, place), name);
-        return (entry){.to = to, .top = type_member_find(s, name, path) ? path[0] : NULL};
+        const int n = type_member_find(s, name, path);
+        if (n && path[n - 1]->is_reference)
+            to = to->a->a; /* the pointer */
+        return (entry){.to = to, .top = n ? path[0] : NULL};
     }
     specifiers spec;
     parse_specifiers(p, &spec);
@@ -329,7 +342,7 @@ static entry parse_initialized(parser *p, const kernel_type *of)
             return (entry){.to = self_member(p, &s->members[i], place), .top = &s->members[i]};
     if (!base_is_empty(of, type))
         parser_fail(p, place, "'%s' is not a base of this struct", type_name(p, type));
-    return (entry){.to = expr_var(p, place, temporary(p, type, place)), .base = type};
+    return (entry){.to = expr_var(p, place, temporary_new(p, type, place)), .base = type};
 }
 
 /* The initializer list of a constructor, whose values are parsed later: C++ initializes members in the order
@@ -355,7 +368,7 @@ static entry *parse_entries(parser *p, const kernel_type *of)
 static void add(parser *p, stmt_list *out, kernel_place place, kernel_expr *e)
 {
     if (e)
-        stmt_add(p, out, STMT_EXPR, place)->value = e;
+        stmt_add(p, out, STMT_EXPR, place)->value = temporary_finish(p, e);
 }
 
 static void set_entry(parser *p, stmt_list *out, entry *e)
@@ -364,6 +377,13 @@ static void set_entry(parser *p, stmt_list *out, entry *e)
     const kernel_type *type = e->to->type->plain;
     p->t = e->at;
     kernel_expr *value;
+    if (e->to->kind == EXPR_MEMBER && e->to->as.member->is_reference) {
+        p->t++;
+        value = expr_bind(p, parse_assignment(p), type->of, "a member");
+        add(p, out, e->at->place, assign(p, e->to, value));
+        p->t = back;
+        return;
+    }
     if (p->t[1].kind == TOKEN_RPAREN)
         value = init_value(p, type, p->t->place);
     else
@@ -408,7 +428,7 @@ void parse_member_values(parser *p, stmt_list *out)
             set_entry(p, out, told);
         else if (b->type->plain != except && init_needed(p, b->type))
             add(p, out, place,
-                init_default(p, expr_var(p, place, temporary(p, b->type, place)), place));
+                init_default(p, expr_var(p, place, temporary_new(p, b->type, place)), place));
     }
     for (uint32_t i = 0; i < of->record->n_members; i++)
         if (!except || of->record->members[i].name || of->record->members[i].type->plain != except)

@@ -174,7 +174,7 @@ kernel_expr *expr_comma(parser *p, kernel_expr *a, kernel_expr *b)
     return e;
 }
 
-static kernel_var *temporary(parser *p, const kernel_type *type, kernel_place place)
+kernel_var *temporary_new(parser *p, const kernel_type *type, kernel_place place)
 {
     if (!p->current)
         parser_fail(p, place, "not a constant");
@@ -195,7 +195,7 @@ kernel_expr *expr_once(parser *p, kernel_expr *e, kernel_expr **before)
         (e->kind == EXPR_LOAD && e->a->kind == EXPR_VAR && !e->a->as.var->addressed && !*before &&
          e->a->as.var->storage <= STORE_LOCAL))
         return e;
-    kernel_var *v = temporary(p, e->type, e->place);
+    kernel_var *v = temporary_new(p, e->type, e->place);
     *before = expr_comma(p, *before, set(p, v, e));
     return expr_value(p, expr_var(p, e->place, v));
 }
@@ -296,8 +296,12 @@ int expr_rank(parser *p, const kernel_expr *e, const kernel_type *to)
     from = from->plain;
     if (from == to)
         return 0;
-    if (base_path(from, to, path) > 0 || base_is_empty(from, to) || conversion_to(p, from, to))
+    if (base_path(from, to, path) > 0 || base_is_empty(from, to))
         return 3;
+    if (!p->converting && conversion_to(p, from, to))
+        return 4;
+    if (to->kind == TYPE_STRUCT && converts(p, e, to))
+        return 4;
     if (type_is_arithmetic(from) && type_is_arithmetic(to))
         return arithmetic_rank(p, from, to);
     if (to->kind == TYPE_POINTER && to->word != WORD_NULL) {
@@ -406,6 +410,10 @@ kernel_expr *expr_convert(parser *p, kernel_expr *e, const kernel_type *to, cons
                 what);
         e = to_base(p, e, to);
     }
+    if (to->kind == TYPE_STRUCT && e->type->plain != to && converts(p, e, to))
+        return construct(p, to, e->place, &e, 1);
+    if (to->kind == TYPE_STRUCT && e->type->plain == to)
+        return object_value(p, e);
     if (e->kind == EXPR_STRING && to->kind == TYPE_BOOL)
         return expr_integer(p, e->place, to, 1); /* assert(x && "why") */
     e = expr_value(p, e);
@@ -456,9 +464,10 @@ kernel_expr *expr_bind(parser *p, kernel_expr *e, const kernel_type *to, const c
         cannot(p, e, to, what);
     }
     kernel_expr *value = expr_convert(p, e, to->plain, what);
-    kernel_var *v = temporary(p, to, e->place);
+    kernel_var *v = temporary_new(p, to, e->place);
     kernel_expr *address = expr_address(p, e->place, expr_var(p, e->place, v));
-    return expr_comma(p, set(p, v, value), cast_to(p, address, type_pointer(p->types, to), true));
+    value = temporary_keep(p, v, set(p, v, value));
+    return expr_comma(p, value, cast_to(p, address, type_pointer(p->types, to), true));
 }
 
 /* (T)e and the C++ casts, which mean the same here. */
@@ -471,8 +480,10 @@ kernel_expr *expr_cast(parser *p, kernel_expr *e, const kernel_type *to, kernel_
         return expr_deref(p, place, cast_to(p, address, type_pointer(p->types, to->of), false));
     }
     to = to->plain;
-    e = expr_value(p, e);
-    const kernel_type *from = e->type;
+    e = to->kind == TYPE_STRUCT && e->type->plain == to ? object_value(p, e)
+        : e->type->kind == TYPE_STRUCT                  ? e
+                                                        : expr_value(p, e);
+    const kernel_type *from = e->type->plain;
     if (to->kind == TYPE_VOID)
         return expr_node(p, EXPR_CAST, place, to, e, NULL);
     const bool scalars = type_is_scalar(from) && type_is_scalar(to) && !is_group(to);

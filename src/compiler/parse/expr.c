@@ -270,7 +270,9 @@ static kernel_expr *parse_sizeof(parser *p, bool align)
         type = parse_type(p);
         expect(p, TOKEN_RPAREN, "after a type");
     } else {
+        lifetime *const temporaries = p->temporaries; /* the operand is not evaluated */
         const kernel_expr *e = parse_unary(p);
+        p->temporaries = temporaries;
         type = e->type;
         if (e->kind == EXPR_STRING)
             type = type_array(p->types, type->of, e->as.text->bytes + 1);
@@ -290,10 +292,13 @@ static kernel_expr *parse_cpp_cast(parser *p)
     const bool no_gt = p->no_gt;
     p->no_gt = true;
     const kernel_type *type = parse_type(p);
+    const bool moves = p->t[-1].kind == TOKEN_AND_AND && type->kind == TYPE_REFERENCE;
     p->no_gt = no_gt;
     expect_close_angle(p);
     expect(p, TOKEN_LPAREN, "after a cast");
-    return expr_cast(p, parse_inside(p, TOKEN_RPAREN, "after a cast"), type, place);
+    kernel_expr *e = expr_cast(p, parse_inside(p, TOKEN_RPAREN, "after a cast"), type, place);
+    e->moves = moves;
+    return e;
 }
 
 /* new T, new T[n], delete p: the heap of a kernel, which only the CPU can provide. */
@@ -431,6 +436,18 @@ static kernel_expr *parse_primary(parser *p)
 
 /* ---- postfix, unary --------------------------------------------------------------------------- */
 
+/* "~T()" of an object, at the tilde. */
+static kernel_expr *parse_end(parser *p, kernel_expr *object, kernel_place place)
+{
+    p->t += 2;
+    expect(p, TOKEN_LPAREN, "after a destructor");
+    expect(p, TOKEN_RPAREN, "after a destructor");
+    kernel_expr *end = object_end(p, object);
+    if (end)
+        return end;
+    return expr_node(p, EXPR_CAST, place, type_word_of(p, WORD_VOID), expr_value(p, object), NULL);
+}
+
 static kernel_expr *parse_member(parser *p, kernel_expr *e, bool arrow)
 {
     const kernel_place place = p->t->place;
@@ -440,6 +457,8 @@ static kernel_expr *parse_member(parser *p, kernel_expr *e, bool arrow)
     if (arrow)
         e = expr_deref(p, place, e);
     accept_word(p, KEYWORD_template);
+    if (at(p, TOKEN_TILDE) && p->t[1].kind == TOKEN_NAME) /* x.~T() */
+        return parse_end(p, e, place);
     kernel_name *name = expect_name(p, "the name of a member");
     if (e->type->word >= WORD_BLOCK)
         return group_member(p, e, name, place);
@@ -612,7 +631,10 @@ static kernel_expr *parse_binary(parser *p, int least)
         const kernel_token *op = p->t++;
         const uint32_t left = p->chain;
         p->chain = chain;
+        const bool maybe = op->kind == TOKEN_AND_AND || op->kind == TOKEN_OR_OR;
+        p->conditional += maybe;
         kernel_expr *b = parse_binary(p, level + 1);
+        p->conditional -= maybe;
         if (p->chain < left)
             p->chain = left;
         grow(p);
@@ -627,8 +649,10 @@ static kernel_expr *parse_conditional(parser *p)
         return a;
     const kernel_place place = (p->t++)->place;
     parser_down(p);
+    p->conditional++;
     kernel_expr *b = parse_inside(p, TOKEN_COLON, "in '?:'");
     kernel_expr *c = parse_assignment(p);
+    p->conditional--;
     parser_up(p);
     return expr_choose(p, place, a, b, c);
 }
@@ -640,6 +664,7 @@ static bool is_assignment(int token) { return token >= TOKEN_ASSIGN && token <= 
 kernel_expr *expr_infix(parser *p, kernel_place place, int token, kernel_expr *a, kernel_expr *b)
 {
     if (token == TOKEN_COMMA) {
+        a = object_discard(p, a);
         if (expr_is_place(a) && a->type->kind != TYPE_ARRAY)
             a = expr_value(p, a);
         return expr_comma(p, a, expr_value(p, b));

@@ -46,7 +46,15 @@ static void fill_part(parser *p, void *context)
     kernel_expr *list = f->list;
     if (list->n_args == f->most || (*f->pending && p->pack_at >= 0))
         parser_fail(p, p->t->place, "too many initializers for '%s'", type_name(p, list->type));
-    add_part(p, list, &f->room, parse_part(p, part_type(list->type, list->n_args), f->pending));
+    const bool reference =
+        list->type->kind == TYPE_STRUCT && list->type->record->members[list->n_args].is_reference;
+    const kernel_type *type = part_type(list->type, list->n_args);
+    kernel_expr *part;
+    if (reference && !*f->pending)
+        part = expr_bind(p, parse_assignment(p), type->of, "a member");
+    else
+        part = parse_part(p, type, f->pending);
+    add_part(p, list, &f->room, part);
 }
 
 /* The value of a member or element that an initializer leaves out; NULL if it is zero. */

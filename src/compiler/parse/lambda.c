@@ -37,7 +37,7 @@ static void capture_value(parser *p, lambda *l, kernel_name *name, kernel_expr *
     if (value->type->kind == TYPE_ARRAY)
         parser_fail_do(p, place, "capture it by reference",
                        "'%s' is an array, which is not captured by value", name->text);
-    value = expr_value(p, value);
+    value = object_value(p, value);
     type_member_add(p->types, l->record, name, value->type, place);
     ARENA_ADD(p->arena, l->values, l->n_values, l->room, value);
 }

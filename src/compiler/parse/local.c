@@ -42,6 +42,9 @@ static void declare_shared(parser *p, const specifiers *s, const declarator *d)
     if (!(s->flags & IS_EXTERN) && !init_is_empty(p, d->type))
         parser_fail_do(p, d->place, "give its constructor an empty body, and assign in one thread",
                        "shared variable '%s' has a constructor or default values", d->name->text);
+    if (object_ends(p, d->type))
+        parser_fail_do(p, d->place, "use a struct without a destructor",
+                       "shared variable '%s' has a destructor", d->name->text);
     kernel_var *v = kernel_arena_new(p->arena, sizeof *v);
     v->name = name_unique(p, d->name->text, true);
     v->source_name = d->name;
@@ -75,11 +78,16 @@ void declare_reference(parser *p, const declarator *d, const kernel_type *type, 
                        stmt_list *out)
 {
     kernel_expr *address = expr_bind(p, e, type->of, parser_format(p, "'%s'", d->name->text));
+    if (!expr_is_place(e) && object_ends(p, type->of) && p->temporaries) {
+        /* The temporary lives as long as the reference. */
+        lifetime_add(p, p->scope, p->temporaries->var);
+        p->temporaries = p->temporaries->next;
+    }
     kernel_var *v = local_new(p, d->name, type_pointer(p->types, type->of), d->place);
     local_declare(p, d, v)->is_reference = true;
     kernel_stmt *s = stmt_add(p, out, STMT_DECLARE, d->place);
     s->var = v;
-    s->value = address;
+    s->value = temporary_finish(p, address);
 }
 
 /* A static const table becomes a constant of the tree. */
@@ -141,9 +149,10 @@ void declare_local(parser *p, const specifiers *s, declarator *d, stmt_list *out
                        : init_keeps_address(e, type) ? init_set(p, to, e)
                                                      : NULL;
     if (set)
-        stmt_add(p, out, STMT_EXPR, d->place)->value = set;
+        stmt_add(p, out, STMT_EXPR, d->place)->value = temporary_finish(p, set);
     else
-        made->value = e;
+        made->value = e ? temporary_finish(p, e) : NULL;
+    lifetime_add(p, p->scope, v);
 }
 
 void parse_declarators(parser *p, const specifiers *s, stmt_list *out)
@@ -220,8 +229,16 @@ bool at_declaration(parser *p)
     p->t = back;
     if (next->kind == TOKEN_SCOPE)
         return false;
-    if (next->kind == TOKEN_LPAREN)
-        return next[1].kind == TOKEN_STAR || next[1].kind == TOKEN_AMP;
+    if (next->kind == TOKEN_LPAREN) { /* T (*f)(int), T (&a)[4]; not T(&x, 1) */
+        if (next[1].kind != TOKEN_STAR && next[1].kind != TOKEN_AMP)
+            return false;
+        for (next++;
+             next->kind == TOKEN_STAR || next->kind == TOKEN_AMP || next->keyword == KEYWORD_const;
+             next++)
+            ;
+        return next->kind == TOKEN_NAME &&
+               (next[1].kind == TOKEN_RPAREN || next[1].kind == TOKEN_LBRACKET);
+    }
     return next->kind != TOKEN_LBRACE || back->keyword == KEYWORD_struct ||
            back->keyword == KEYWORD_enum || back->keyword == KEYWORD_union;
 }

@@ -75,9 +75,32 @@ static void parse_conversion(parser *p, kernel_struct *s, unsigned flags)
     expect(p, TOKEN_LPAREN, "after a conversion's type");
     parse_parameters(p, &d);
     d.type = type_function(p->types, to, NULL, 0);
-    const conversion made = {to, d.name, s->syntax->conversions};
+    const conversion made = {to, d.name, (flags & IS_EXPLICIT) != 0, s->syntax->conversions};
     s->syntax->conversions = kernel_arena_copy(p->arena, &made, sizeof made);
     method_add(p, s, flags, &d);
+}
+
+/* "~T() {...}", whose tilde is at t. An empty one is none. */
+static void parse_destructor(parser *p, kernel_struct *s, unsigned flags, const kernel_token *t)
+{
+    declarator d = {.name = name_of(p, "destructor"), .place = t->place};
+    p->t = t + 3;
+    parse_parameters(p, &d);
+    d.type = type_function(p->types, type_word_of(p, WORD_VOID), NULL, 0);
+    const kernel_token *body = p->t;
+    while (body->kind == TOKEN_NAME) /* noexcept, override */
+        body = body[1].kind == TOKEN_LPAREN ? skip_group(body + 1) : body + 1;
+    s->not_pod |= body->kind != TOKEN_ASSIGN;
+    const bool empty = body->kind == TOKEN_LBRACE && body[1].kind == TOKEN_RBRACE;
+    if (body->kind == TOKEN_ASSIGN || empty) {
+        skip_function(p);
+    } else if (flags & (IS_DEVICE | IS_CONSTEXPR)) {
+        p->t = body;
+        method_add(p, s, flags, &d);
+    } else {
+        s->syntax->hides_destructor = true;
+        skip_function(p);
+    }
 }
 
 /* A function without a type: a constructor, a destructor, a conversion. */
@@ -90,9 +113,10 @@ static bool accept_constructor(parser *p, kernel_struct *s)
             flags |= IS_DEVICE;
         else if (t->keyword == KEYWORD_constexpr)
             flags |= IS_CONSTEXPR;
-        else if (t->keyword != KEYWORD___host__ && t->keyword != KEYWORD_explicit &&
-                 t->keyword != KEYWORD_inline && t->keyword != KEYWORD___forceinline__ &&
-                 t->keyword != KEYWORD_virtual)
+        else if (t->keyword == KEYWORD_explicit)
+            flags |= IS_EXPLICIT;
+        else if (t->keyword != KEYWORD___host__ && t->keyword != KEYWORD_inline &&
+                 t->keyword != KEYWORD___forceinline__ && t->keyword != KEYWORD_virtual)
             break;
     }
     if (t->kind == TOKEN_NAME && t->keyword == KEYWORD_operator) {
@@ -101,12 +125,7 @@ static bool accept_constructor(parser *p, kernel_struct *s)
         return true;
     }
     if (t->kind == TOKEN_TILDE && t[1].kind == TOKEN_NAME) {
-        const kernel_token *body = skip_group(t + 2);
-        if (body->kind != TOKEN_SEMICOLON && body->kind != TOKEN_ASSIGN &&
-            !(body->kind == TOKEN_LBRACE && body[1].kind == TOKEN_RBRACE) && (flags & IS_DEVICE))
-            parser_fail(p, t->place, "destructors are not supported");
-        s->not_pod |= body->kind != TOKEN_ASSIGN;
-        skip_function(p);
+        parse_destructor(p, s, flags, t);
         return true;
     }
     if (t->kind != TOKEN_NAME || t->as.name != s->syntax->name || t[1].kind != TOKEN_LPAREN)
@@ -119,13 +138,12 @@ static bool accept_constructor(parser *p, kernel_struct *s)
     s->not_pod |= behind->kind != TOKEN_ASSIGN || t[-1].keyword == KEYWORD_explicit;
     const bool copies = d.n_parameters == 1 && d.parameters[0].type->kind == TYPE_REFERENCE &&
                         d.parameters[0].type->of->plain == s->type;
-    if (copies && (flags & IS_DEVICE) && !at(p, TOKEN_ASSIGN))
-        parser_fail_do(p, d.place, "write a function that copies",
-                       "copy constructors are not supported");
-    if (copies) {
+    if (copies && (behind->kind == TOKEN_ASSIGN || !(flags & (IS_DEVICE | IS_CONSTEXPR)))) {
+        s->syntax->hides_copy |= behind->kind != TOKEN_ASSIGN;
         skip_function(p);
         return true;
     }
+    s->syntax->has_copy |= copies;
     method_add(p, s, flags, &d);
     return true;
 }
@@ -200,14 +218,15 @@ static void parse_fields(parser *p, kernel_struct *s, const specifiers *spec)
         const kernel_token *value = at(p, TOKEN_ASSIGN) || at(p, TOKEN_LBRACE) ? p->t : NULL;
         if (value)
             skip_value(p, TOKEN_SEMICOLON);
-        if (d.type->kind == TYPE_REFERENCE)
-            parser_fail_do(p, d.place, "use a pointer",
-                           "members that are references are not supported");
+        const bool reference = d.type->kind == TYPE_REFERENCE;
+        if (reference)
+            d.type = type_pointer(p->types, d.type->of);
         const kernel_member *path[8];
         if (type_member_find(s, d.name, path))
             parser_fail(p, d.place, "member '%s' is declared twice", d.name->text);
         type_complete(p, d.type, d.place);
         layout_member(p, s, d.name, d.type, d.place);
+        s->members[s->n_members - 1].is_reference = reference;
         if (value) {
             s->not_pod = true;
             const member_value made = {s->n_members - 1, value, s->syntax->values};

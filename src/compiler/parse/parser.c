@@ -89,7 +89,9 @@ bool parser_guard(parser *p, void (*work)(parser *, void *), void *context)
     const int depth = p->depth, nested = p->nested, quiet = p->quiet;
     kernel_instance *const current = p->current;
     kernel_var **const locals_end = p->locals_end;
-    const bool is_outside = p->is_outside;
+    const bool is_outside = p->is_outside, converting = p->converting;
+    lifetime *const temporaries = p->temporaries;
+    const uint32_t conditional = p->conditional;
     p->guard = &here;
     const bool fine = !setjmp(here);
     if (fine) {
@@ -106,6 +108,9 @@ bool parser_guard(parser *p, void (*work)(parser *, void *), void *context)
         p->current = current;
         p->locals_end = locals_end;
         p->is_outside = is_outside;
+        p->converting = converting;
+        p->temporaries = temporaries;
+        p->conditional = conditional;
     }
     p->guard = outer;
     return fine;

@@ -86,11 +86,19 @@ typedef struct scope_link {
     struct scope_link *next;
 } scope_link;
 
+/* A variable or temporary whose type has a destructor. */
+typedef struct lifetime {
+    kernel_var *var;
+    kernel_var *flag; /* of a temporary that may not be made: true if it was; or NULL */
+    struct lifetime *next;
+} lifetime;
+
 struct scope {
     scope *parent;
-    kernel_name *name; /* of a namespace */
-    bool is_local;     /* its names are removed when it is closed */
-    bool is_global;    /* of a file */
+    kernel_name *name;          /* of a namespace */
+    bool is_local;              /* its names are removed when it is closed */
+    bool is_global;             /* of a file */
+    struct lifetime *lifetimes; /* objects to destroy at its end, newest first */
     symbol *symbols;
     scope_link *using;
 };
@@ -137,6 +145,7 @@ typedef struct capture {
 typedef struct conversion {
     const kernel_type *to;
     kernel_name *name;
+    bool is_explicit;
     struct conversion *next;
 } conversion;
 
@@ -156,7 +165,10 @@ typedef struct kernel_syntax {
     bool is_private;           /* while it is parsed: the current access is not public */
     bool has_default;          /* a constructor that is "= default" */
     bool has_hidden;           /* a constructor that is not supported */
-    function_decl *implicit;   /* the constructors that C++ adds to it, by next_kernel */
+    bool has_copy;             /* a copy or move constructor of the source */
+    bool hides_copy;           /* one that only the host has */
+    bool hides_destructor;     /* a destructor that only the host has */
+    function_decl *implicit;   /* the functions that C++ adds to it, by next_kernel */
     const kernel_token *alias; /* of "template <...> using name = type": at the type */
     uint32_t align;
     template_param *params; /* of a template */
@@ -193,7 +205,8 @@ enum {
     IS_CONSTANT = 1024,
     IS_MANAGED = 2048,
     IS_TYPEDEF = 4096,
-    IS_CONST_WORD = 8192 /* "const" or "constexpr" precedes the type */
+    IS_CONST_WORD = 8192, /* "const" or "constexpr" precedes the type */
+    IS_EXPLICIT = 16384
 };
 
 typedef struct specifiers {
@@ -232,6 +245,9 @@ typedef struct declarator {
     parameter_pack pack;
 } declarator;
 
+/* What a function does that C++ adds to a struct. */
+typedef enum function_role { ROLE_NONE, ROLE_COPY, ROLE_ASSIGN, ROLE_END } function_role;
+
 /* One function of its name: its signature or, for a template, the tokens to parse it from. */
 struct function_decl {
     kernel_name *name;
@@ -251,6 +267,7 @@ struct function_decl {
     struct kernel_instance *instances;
     bool is_method;            /* its first parameter is a reference to the object */
     const kernel_type *object; /* of a template that is a method: the struct's type */
+    uint8_t role;              /* a function_role */
     bool is_lambda;            /* the operator() of a lambda with "auto": head is at its "(" */
     const kernel_type
         *except;         /* of an implicit constructor: the base that is initialized already */
@@ -337,9 +354,14 @@ struct kernel_parser {
     uint32_t n_functions;     /* declarations of functions so far, without methods */
     kernel_instance *current; /* the instance whose body is being parsed, or NULL */
     bool is_outside; /* `current` stands for the value of a variable outside of functions */
-    uint32_t loops, switches; /* enclosing the current statement */
-    int32_t unroll;           /* of the #pragma unroll before the next loop */
-    kernel_name *declaring;   /* the variable whose declaration is being parsed, or NULL */
+    uint32_t loops, switches;      /* enclosing the current statement */
+    scope *break_to, *continue_to; /* the scopes around the statements that they leave */
+    scope *body;                   /* of the current function */
+    lifetime *temporaries;         /* of the current full expression, to be destroyed at its end */
+    uint32_t conditional; /* operands of "&&", "||" and "?:" around the current expression */
+    bool converting; /* conversions by functions of the source do not count: only one may be used */
+    int32_t unroll;  /* of the #pragma unroll before the next loop */
+    kernel_name *declaring; /* the variable whose declaration is being parsed, or NULL */
     kernel_var **locals_end, **globals_end;
     kernel_instance *queue, **queue_end;
     struct broken_kernel *broken, **broken_end;
@@ -630,6 +652,7 @@ kernel_expr *call_method(parser *p, kernel_expr *object, function_decl *function
 /* The functions of that name in a struct; NULL if there are none. */
 function_decl *methods_of(parser *p, const kernel_type *type, const char *name);
 /* The operator T() of a struct whose result converts to `to`, or NULL. */
+kernel_expr *convert_operand(parser *p, kernel_expr *e);
 const conversion *conversion_to(parser *p, const kernel_type *from, const kernel_type *to);
 /* True if a parameter or variable of type `to` takes the type of the group that it is given: a thread_group
  * does, and a tile that does not name its parent. */
@@ -666,6 +689,37 @@ kernel_expr *construct(parser *p, const kernel_type *type, kernel_place place, k
                        uint32_t n);
 /* Adds the statements that a constructor runs before its body, at ":" or "{". */
 void parse_member_values(parser *p, stmt_list *out);
+
+/* The constructors that may convert e to a struct implicitly: true if there are any. */
+bool converts(parser *p, const kernel_expr *e, const kernel_type *to);
+kernel_token *empty_body(parser *p, kernel_place place); /* "{}" */
+/* The same place without const: a const object is written while it is initialized. */
+kernel_expr *writable(parser *p, kernel_expr *to);
+kernel_var *temporary_new(parser *p, const kernel_type *type, kernel_place place);
+
+/* object.c */
+bool object_copies(parser *p, const kernel_type *type); /* copying it is more than copying bytes */
+bool object_ends(parser *p, const kernel_type *type);   /* it or a part of it has a destructor */
+/* The value of e as a new object, made by the copy constructor if e is a place. */
+kernel_expr *object_value(parser *p, kernel_expr *e);
+kernel_expr *object_copy_to(parser *p, kernel_expr *to, kernel_expr *from);
+/* to = value of a struct by operator=; NULL if bytes are to be copied. */
+kernel_expr *object_assign(parser *p, kernel_place place, kernel_expr *to, kernel_expr *value);
+kernel_expr *object_end(parser *p, kernel_expr *object); /* destroys it; NULL: nothing to do */
+/* A value that is not used, as a temporary if it has to be destroyed. */
+kernel_expr *object_discard(parser *p, kernel_expr *e);
+/* The statements of a function with a role. */
+void object_statements(parser *p, stmt_list *out);
+/* v is destroyed at the end of s. Nothing happens if it has no destructor. */
+void lifetime_add(parser *p, scope *s, kernel_var *v);
+void lifetime_end(parser *p, const scope *s, stmt_list *out); /* at the end of s */
+/* Destroys the objects of the scopes from the current one up to `to`, which stays. */
+void lifetime_leave(parser *p, const scope *to, const kernel_var *except, stmt_list *out);
+bool lifetime_any(const scope *from, const scope *to);
+/* v, which `before` makes, is destroyed at the end of the full expression, which temporary_finish ends. Returns
+ * `before` with what this needs. */
+kernel_expr *temporary_keep(parser *p, kernel_var *v, kernel_expr *before);
+kernel_expr *temporary_finish(parser *p, kernel_expr *e);
 
 /* lambda.c */
 kernel_expr *parse_lambda(parser *p); /* at "[" */

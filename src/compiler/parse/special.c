@@ -150,9 +150,9 @@ static kernel_expr *parse_swap(parser *p, int which, kernel_place place)
     return expr_cast(p, expr_comma(p, before, e), type_word_of(p, WORD_VOID), place);
 }
 
-static kernel_expr *parse_first(parser *p, int which, kernel_place place)
+/* The first argument; of std::move, if it is an object, as one that may be moved from. */
+static kernel_expr *parse_first(parser *p, int moves, kernel_place place)
 {
-    (void)which;
     kernel_expr **args;
     template_arg *given = NULL;
     if (at(p, TOKEN_LT))
@@ -160,7 +160,11 @@ static kernel_expr *parse_first(parser *p, int which, kernel_place place)
     expect(p, TOKEN_LPAREN, "before arguments");
     if (!parse_arguments(p, &args))
         parser_fail(p, place, "an argument is missing");
-    return args[0];
+    if (!moves || args[0]->type->kind != TYPE_STRUCT || !expr_is_place(args[0]))
+        return args[0];
+    kernel_expr *e = expr_deref(p, place, expr_address(p, place, args[0]));
+    e->moves = true;
+    return e;
 }
 
 /* Hints to a compiler. */
@@ -309,6 +313,17 @@ static kernel_expr *parse_default(parser *p, int ignored, kernel_place place)
     return init_default(p, to, place);
 }
 
+/* ig_copy(to, from) and ig_end(x) of the library: the copy constructor and the destructor. */
+static kernel_expr *parse_lifetime(parser *p, int copies, kernel_place place)
+{
+    kernel_expr **args;
+    expect(p, TOKEN_LPAREN, "after a function of the library");
+    const uint32_t n = parse_arguments(p, &args);
+    if (n != (copies ? 2 : 1))
+        parser_fail(p, place, "a function of the library has other arguments");
+    return copies ? object_copy_to(p, args[0], args[1]) : object_end(p, args[0]);
+}
+
 /* ---- the tables ------------------------------------------------------------------------------- */
 
 static const struct {
@@ -321,8 +336,10 @@ static const struct {
     {"__func__", parse_function_name, 0},
     {"__FUNCTION__", parse_function_name, 0},
     {"ig_default", parse_default, 0},
+    {"ig_copy", parse_lifetime, 1},
+    {"ig_end", parse_lifetime, 0},
     {"swap", parse_swap, 0},
-    {"move", parse_first, 0},
+    {"move", parse_first, 1},
     {"forward", parse_first, 0},
     {"__builtin_expect", parse_first, 0},
     {"__builtin_assume", parse_hint, 0},

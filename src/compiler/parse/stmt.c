@@ -24,6 +24,8 @@ static stmt_list list_new(stmt_list *l)
 static void guarded_statement(parser *p, void *out)
 {
     p->chain = 0;
+    p->conditional = 0;
+    p->temporaries = NULL;
     p->declaring = NULL;
     parse_statement(p, out);
 }
@@ -81,10 +83,13 @@ kernel_stmt *parse_body(parser *p)
 {
     stmt_list out;
     list_new(&out);
-    if (p->current->decl->is_method && p->current->decl->name == name_of(p, "constructor"))
+    if (p->current->decl->role)
+        object_statements(p, &out);
+    else if (p->current->decl->is_method && p->current->decl->name == name_of(p, "constructor"))
         parse_member_values(p, &out);
     expect(p, TOKEN_LBRACE, "before a function's body");
     parse_statements(p, &out);
+    lifetime_end(p, p->scope, &out);
     return out.first;
 }
 
@@ -97,6 +102,7 @@ static void parse_block(parser *p, stmt_list *out)
     p->scope = scope_open(p, p->scope, true);
     scope *mine = p->scope;
     parse_statements(p, &inner);
+    lifetime_end(p, mine, &inner);
     scope_close(p, mine);
     s->body = inner.first;
 }
@@ -112,6 +118,7 @@ static kernel_stmt *parse_controlled(parser *p)
         parse_statements(p, &inner);
     else
         parse_statement(p, &inner);
+    lifetime_end(p, mine, &inner);
     scope_close(p, mine);
     return inner.first;
 }
@@ -122,7 +129,7 @@ static kernel_stmt *parse_controlled(parser *p)
 static kernel_expr *parse_condition(parser *p, stmt_list *out)
 {
     if (!at_declaration(p))
-        return expr_bool(p, parse_expression(p));
+        return temporary_finish(p, expr_bool(p, parse_expression(p)));
     specifiers s;
     parse_specifiers(p, &s);
     declarator d = parse_declarator(p, s.type);
@@ -146,6 +153,7 @@ static scope *open_head(parser *p, stmt_list *out, kernel_place place, stmt_list
 
 static void close_head(parser *p, stmt_list *out, scope *mine, stmt_list *inner, kernel_stmt *block)
 {
+    lifetime_end(p, mine, inner);
     scope_close(p, mine);
     block->body = inner->first;
     /* If nothing was declared, the block is not needed. */
@@ -210,6 +218,8 @@ static void parse_if(parser *p, stmt_list *out)
 static void parse_loop_body(parser *p, kernel_stmt *s)
 {
     const uint32_t switches = p->switches;
+    scope *const break_to = p->break_to, *const continue_to = p->continue_to;
+    p->break_to = p->continue_to = p->scope;
     p->loops++;
     p->switches = 0;
     parser_down(p);
@@ -219,6 +229,8 @@ static void parse_loop_body(parser *p, kernel_stmt *s)
     parser_up(p);
     p->loops--;
     p->switches = switches;
+    p->break_to = break_to;
+    p->continue_to = continue_to;
 }
 
 static void parse_while(parser *p, stmt_list *out)
@@ -229,7 +241,7 @@ static void parse_while(parser *p, stmt_list *out)
         parser_fail_do(p, p->t->place, "declare it before the loop",
                        "a variable declared in the condition of 'while' is not supported");
     kernel_stmt *s = stmt_add(p, out, STMT_LOOP, place);
-    s->value = expr_bool(p, parse_expression(p));
+    s->value = temporary_finish(p, expr_bool(p, parse_expression(p)));
     expect(p, TOKEN_RPAREN, "after a condition");
     parse_loop_body(p, s);
 }
@@ -242,7 +254,7 @@ static void parse_do(parser *p, stmt_list *out)
     if (!accept_word(p, KEYWORD_while))
         parser_fail(p, p->t->place, "expected 'while' after 'do', found %s", token_text(p, p->t));
     expect(p, TOKEN_LPAREN, "after 'while'");
-    s->value = expr_bool(p, parse_expression(p));
+    s->value = temporary_finish(p, expr_bool(p, parse_expression(p)));
     expect(p, TOKEN_RPAREN, "after a condition");
     expect(p, TOKEN_SEMICOLON, "after 'do ... while'");
 }
@@ -252,7 +264,12 @@ static void add_expression(parser *p, stmt_list *out, kernel_expr *e)
     kernel_stmt *s = stmt_add(p, out, STMT_EXPR, e->place);
     if (e->kind == EXPR_DEREF && e->a->kind == EXPR_CALL)
         e = e->a; /* a returned reference is not read */
-    s->value = e->type->kind == TYPE_VOID ? e : expr_value(p, e);
+    e = object_discard(p, e);
+    e = temporary_finish(p, e->type->kind == TYPE_VOID ? e : expr_value(p, e));
+    while (e->kind == EXPR_COMMA && e->b->kind == EXPR_LOAD && e->b->a->kind == EXPR_VAR &&
+           e->b->a->as.var->is_temporary)
+        e = e->a; /* the value of a temporary is not used */
+    s->value = e;
 }
 
 /* True at "T x :", the head of a loop over an array. */
@@ -337,11 +354,11 @@ static void parse_for(parser *p, stmt_list *out)
     s->kind = STMT_LOOP;
     s->place = place;
     if (!at(p, TOKEN_SEMICOLON))
-        s->value = expr_bool(p, parse_expression(p));
+        s->value = temporary_finish(p, expr_bool(p, parse_expression(p)));
     expect(p, TOKEN_SEMICOLON, "in 'for'");
     if (!at(p, TOKEN_RPAREN)) {
-        kernel_expr *e = parse_expression(p);
-        s->step = e->type->kind == TYPE_VOID ? e : expr_value(p, e);
+        kernel_expr *e = object_discard(p, parse_expression(p));
+        s->step = temporary_finish(p, e->type->kind == TYPE_VOID ? e : expr_value(p, e));
     }
     expect(p, TOKEN_RPAREN, "after 'for'");
     LIST_ADD(inner.end, s, next);
@@ -385,7 +402,8 @@ static void parse_switch(parser *p, stmt_list *out)
     kernel_stmt *block;
     scope *mine = open_head(p, out, place, &inner, &block);
     expect(p, TOKEN_LPAREN, "after 'switch'");
-    kernel_expr *e = expr_value(p, parse_expression(p));
+    kernel_expr *e = parse_expression(p);
+    e = temporary_finish(p, expr_value(p, convert_operand(p, e)));
     expect(p, TOKEN_RPAREN, "after 'switch'");
     if (!type_is_integer(e->type))
         parser_fail(p, place, "'switch' takes an integer, not '%s'", type_name(p, e->type));
@@ -395,6 +413,10 @@ static void parse_switch(parser *p, stmt_list *out)
     expect(p, TOKEN_LBRACE, "after 'switch (...)'");
     parser_down(p);
     p->switches++;
+    scope *const break_to = p->break_to;
+    p->break_to = p->scope;
+    p->scope = scope_open(p, p->scope, true);
+    scope *const body = p->scope;
     while (!at(p, TOKEN_RBRACE) && !at(p, TOKEN_END)) {
         if (at_word(p, KEYWORD_case) || at_word(p, KEYWORD_default)) {
             const kernel_token *from = p->t;
@@ -408,6 +430,9 @@ static void parse_switch(parser *p, stmt_list *out)
             for (; w.waiting < w.s->n_cases; w.waiting++)
                 w.s->cases[w.waiting].from = *before;
     }
+    lifetime_end(p, body, &w.body);
+    scope_close(p, body);
+    p->break_to = break_to;
     p->switches--;
     parser_up(p);
     expect(p, TOKEN_RBRACE, "at the end of 'switch'");
@@ -422,20 +447,24 @@ static void parse_return(parser *p, stmt_list *out)
     const kernel_place place = (p->t++)->place;
     kernel_function *f = p->current->function;
     const kernel_type *result = p->current->result;
-    kernel_stmt *s = stmt_add(p, out, STMT_RETURN, place);
+    kernel_expr *value = NULL;
+    const kernel_var *returned = NULL; /* a variable that becomes the result, instead of a copy */
     if (!at(p, TOKEN_SEMICOLON)) {
         const kernel_type *braced = result;
         kernel_expr *e = at(p, TOKEN_LBRACE) ? parse_braces(p, &braced) : parse_expression(p);
         if (result->kind == TYPE_AUTO)
             p->current->result = f->result = result = expr_value(p, e)->type;
         if (result->kind == TYPE_VOID && e->type->kind == TYPE_VOID) {
-            s->kind = STMT_EXPR; /* return f(); of void */
-            s->value = e;
-            stmt_add(p, out, STMT_RETURN, place);
+            stmt_add(p, out, STMT_EXPR, place)->value = temporary_finish(p, e);
         } else if (result->kind == TYPE_VOID) {
             parser_fail(p, place, "'%s' returns nothing, but a value is returned", f->source_name);
         } else {
-            s->value = expr_convert(p, e, result, "the value that is returned");
+            if (e->kind == EXPR_VAR && e->as.var->storage == STORE_LOCAL &&
+                e->type->plain == result->plain && object_copies(p, e->type))
+                returned = e->as.var;
+            value = returned ? expr_value(p, e)
+                             : expr_convert(p, e, result, "the value that is returned");
+            value = temporary_finish(p, value);
         }
     } else if (result->kind == TYPE_AUTO) {
         p->current->result = f->result = type_word_of(p, WORD_VOID);
@@ -443,6 +472,14 @@ static void parse_return(parser *p, stmt_list *out)
         parser_fail(p, place, "'%s' returns '%s', but no value is returned", f->source_name,
                     type_name(p, result));
     }
+    if (lifetime_any(p->scope, p->body->parent)) {
+        kernel_expr *before = NULL;
+        value = value ? expr_once(p, value, &before) : NULL;
+        if (before)
+            stmt_add(p, out, STMT_EXPR, place)->value = before;
+        lifetime_leave(p, p->body->parent, returned, out);
+    }
+    stmt_add(p, out, STMT_RETURN, place)->value = value;
     expect(p, TOKEN_SEMICOLON, "after 'return'");
 }
 
@@ -451,6 +488,7 @@ static void parse_jump(parser *p, stmt_list *out)
     const bool is_break = p->t->keyword == KEYWORD_break;
     if (!p->loops && !(is_break && p->switches))
         parser_fail(p, p->t->place, "%s outside of a loop", token_text(p, p->t));
+    lifetime_leave(p, is_break ? p->break_to : p->continue_to, NULL, out);
     stmt_add(p, out, is_break ? STMT_BREAK : STMT_CONTINUE, (p->t++)->place);
     expect(p, TOKEN_SEMICOLON, is_break ? "after 'break'" : "after 'continue'");
 }

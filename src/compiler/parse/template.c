@@ -540,6 +540,8 @@ static void parse_function_body(parser *p, void *context)
         v->index = k;
         f->params[f->n_params++] = v;
         name_parameter(p, i, k, v, pack);
+        if (!f->is_kernel && !reference)
+            lifetime_add(p, p->scope, v);
         if (a->name && a->type->quals & TYPE_CONST)
             v->type = type;
     }
@@ -578,7 +580,12 @@ void instance_parse(parser *p, kernel_instance *i)
     p->quiet = 0;
     p->is_outside = false;
     p->stamp = ++p->last_stamp;
-    scope *s = scope_open(p, i->scope, true);
+    scope *s = scope_open(p, i->scope, true), *const body = p->body;
+    lifetime *const temporaries = p->temporaries;
+    const uint32_t conditional = p->conditional;
+    p->body = s;
+    p->temporaries = NULL;
+    p->conditional = 0;
     const parser_place back = parser_enter(p, i->body, s);
     if (!parser_guard(p, parse_function_body, i))
         p->failed = true;
@@ -586,6 +593,9 @@ void instance_parse(parser *p, kernel_instance *i)
         scope_close(p, p->scope);
     scope_close(p, s);
     parser_leave(p, back);
+    p->body = body;
+    p->temporaries = temporaries;
+    p->conditional = conditional;
     f->failed = p->failed;
     i->diag_after = p->diags->last;
     i->diag_repeated = p->diags->repeated;

@@ -191,7 +191,9 @@ static const kernel_type *parse_type_name(parser *p)
 static const kernel_type *parse_decltype(parser *p)
 {
     expect(p, TOKEN_LPAREN, "after 'decltype'");
+    lifetime *const temporaries = p->temporaries; /* the operand is not evaluated */
     kernel_expr *e = parse_expression(p);
+    p->temporaries = temporaries;
     expect(p, TOKEN_RPAREN, "after 'decltype'");
     return e->kind == EXPR_VAR || !expr_is_place(e) ? e->type : type_reference(p->types, e->type);
 }
