@@ -28,7 +28,7 @@ int folder_make(const command *c, str *path)
     return code;
 }
 
-int folder_put(const command *c, const char *folder, const char *name, const void *bytes, size_t n,
+int folder_write(const command *c, const char *folder, const char *name, const void *bytes, size_t n,
                mode_t mode)
 {
     str path = {0};
@@ -48,13 +48,13 @@ int folder_put(const command *c, const char *folder, const char *name, const voi
     return code;
 }
 
-int folder_put_headers(const command *c, const char *folder, bool for_gpu)
+int folder_write_headers(const command *c, const char *folder, bool for_gpu)
 {
     int code = -1;
     for (int i = 0; code < 0 && cuda_header_at(i).name; i++) {
         const cuda_header h = cuda_header_at(i);
         if (!h.is_gpu || for_gpu)
-            code = folder_put(c, folder, h.name, h.text, h.bytes, 0644);
+            code = folder_write(c, folder, h.name, h.text, h.bytes, 0644);
     }
     return code;
 }

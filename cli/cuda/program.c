@@ -139,7 +139,7 @@ static int compile_files(job *j, bool check_layouts)
         str_add(&text, file->text.s, file->text.n);
         if (check_layouts && !j->text.for_nvrtc && file->is_unit && file->uses_cuda && !file->is_c)
             layout_add(j->o, file->path, &text);
-        code = folder_put(j->c, j->folder.s, file->name, text.s, text.n, 0600);
+        code = folder_write(j->c, j->folder.s, file->name, text.s, text.n, 0600);
         str_free(&text);
     }
     return code >= 0 ? code : compile_program(j->c, j->o, &j->tools, &j->text, j->folder.s);
@@ -148,7 +148,7 @@ static int compile_files(job *j, bool check_layouts)
 /* Compiles into j->program; -1, or the exit code. */
 static int compile(job *j)
 {
-    int code = folder_put_headers(j->c, j->folder.s, j->text.for_nvrtc);
+    int code = folder_write_headers(j->c, j->folder.s, j->text.for_nvrtc);
     if (code < 0)
         code = compile_files(j, true);
     if (code == COMPILE_AGAIN)
@@ -173,7 +173,7 @@ static int build(job *j)
         return code;
     if (!cache_get(&programs, j->key.s, j->key.n, &kept, &bytes))
         return compile(j);
-    code = folder_put(j->c, j->folder.s, "program", kept, bytes, 0700);
+    code = folder_write(j->c, j->folder.s, "program", kept, bytes, 0700);
     ig_free(kept);
     return code;
 }

@@ -171,7 +171,7 @@ static int build(nvcc_job *j)
     const char *output = j->output ? j->output : "a.out";
     int code = folder_make(j->c, &j->folder);
     if (code < 0)
-        code = folder_put_headers(j->c, j->folder.s, false);
+        code = folder_write_headers(j->c, j->folder.s, false);
     for (int i = 0; code < 0 && i < j->n_inputs && j->mode != NVCC_DEVICE_LINK; i++) {
         if (!is_source(&j->inputs[i]))
             continue;

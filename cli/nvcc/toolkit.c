@@ -45,7 +45,7 @@ static int link_libraries(const nvcc_job *j, const char *root)
     str archive = {0}, own = {0};
     str_printf(&archive, "%.*s/libingot.a", (int)(slash - library), library);
     str_printf(&own, "lib64/%s", real ? strrchr(real, '/') + 1 : slash + 1);
-    int code = folder_put(j->c, root, "lib64/libcudadevrt.a", empty, sizeof empty - 1, 0666);
+    int code = folder_write(j->c, root, "lib64/libcudadevrt.a", empty, sizeof empty - 1, 0666);
     for (size_t i = 0; code < 0 && i < sizeof shared / sizeof *shared; i++)
         code = link_to(j, root, shared[i], library);
     if (code < 0)
@@ -72,11 +72,11 @@ static int write_files(const nvcc_job *j, const char *root, const char *self)
                "#!/bin/sh\n# nvcc for build tools; see 'ingot nvcc --help'.\n"
                "INGOT_TOOLKIT='%s' exec '%s' nvcc \"$@\"\n",
                root, self);
-    int code = folder_put_headers(j->c, include.s, false);
+    int code = folder_write_headers(j->c, include.s, false);
     if (code < 0)
-        code = folder_put(j->c, root, "bin/nvcc", script.s, script.n, 0777);
+        code = folder_write(j->c, root, "bin/nvcc", script.s, script.n, 0777);
     if (code < 0)
-        code = folder_put(j->c, root, "version.json", version, sizeof version - 1, 0666);
+        code = folder_write(j->c, root, "version.json", version, sizeof version - 1, 0666);
     str_free(&include);
     str_free(&script);
     return code;

@@ -134,7 +134,7 @@ static int compile_text(nvcc_job *j, const program_options *o, const rewrite_job
         unit = file->is_unit ? file : unit;
         if (file->is_unit && with_layouts)
             layout_add(o, file->path, &all);
-        code = folder_put(j->c, j->folder.s, file->name, all.s, all.n, 0600);
+        code = folder_write(j->c, j->folder.s, file->name, all.s, all.n, 0600);
         str_free(&all);
     }
     return code >= 0 ? code
