@@ -7,6 +7,8 @@
 
 #include <ingot.h>
 
+#include "translate.h"
+
 enum { LIST_MOST = 256, SOURCE_MOST_BYTES = 64 << 20 };
 
 /* The values of an option that can be repeated. */
@@ -49,13 +51,40 @@ static void show_text(const ig_translations *all)
     if (all->said)
         text_print(stderr, all->said);
     for (int i = 0; i < all->n; i++)
-        if (all->at[i].said)
+        if (all->at[i].said && !(all->said && strstr(all->said, all->at[i].said)))
             text_print(stderr, all->at[i].said);
     if (all->text)
         text_print(stdout, all->text);
 }
 
-static int translate(const command *c, const char *path, const ig_translate_options *o, bool json)
+/* The program for the only kernel that is translated. */
+static int show_host(const command *c, const char *path, const char *source,
+                     const ig_translate_options *given)
+{
+    ig_translate_options o = *given;
+    char device[16];
+    snprintf(device, sizeof device, "%s:0", given->to);
+    o.to = "cuda";
+    ig_translations *all = ig_translate(path, source, &o);
+    int code = EXIT_FINE;
+    if (!all)
+        return fail_library(c);
+    if (all->n != 1) {
+        say(c, "%s has %d kernels; --host needs one: --kernel '%s'", path, all->n,
+            all->at[0].kernel);
+        code = EXIT_USAGE;
+    } else if (!all->at[0].text) {
+        text_print(stderr, all->at[0].said);
+        code = EXIT_ABSENT;
+    } else if (!translate_host(path, &all->at[0], device)) {
+        code = fail_library(c);
+    }
+    ig_translations_free(all);
+    return code;
+}
+
+static int translate(const command *c, const char *path, const ig_translate_options *o, bool json,
+                     bool host)
 {
     size_t n;
     char *source = str_read_file(path, SOURCE_MOST_BYTES, &n);
@@ -63,7 +92,13 @@ static int translate(const command *c, const char *path, const ig_translate_opti
         say(c, "%s: %s", path, strerror(errno));
         return EXIT_INPUT;
     }
-    ig_translations *all = ig_translate(strcmp(path, "-") == 0 ? "<stdin>" : path, source, o);
+    const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
+    if (host) {
+        const int code = show_host(c, name, source, o);
+        free(source);
+        return code;
+    }
+    ig_translations *all = ig_translate(name, source, o);
     free(source);
     if (!all)
         return fail_library(c);
@@ -83,13 +118,14 @@ int verb_translate(int argc, char **argv)
 {
     static list defines, folders;
     ig_translate_options o = {.defines = defines.at, .folders = folders.at};
-    bool json = false;
+    bool json = false, host = false;
     const option options[] = {
         {"--to", 0, "opencl|metal|cuda", read_language, &o.to, "the language"},
         {"--kernel", 'k', "NAME", option_text, &o.kernel,
          "one kernel: saxpy, 'tile<float, 16>' (default: all that the file names)"},
         {"--define", 'D', "NAME=VALUE", read_list, &defines, "defines a macro"},
         {"--include", 'I', "DIR", read_list, &folders, "a folder for #include"},
+        FLAG("--host", &host, "a C program that runs the kernel on a device of the language"),
         FLAG("--json", &json, "as JSON, schema 1"),
         {0}};
     const command c = {
@@ -111,5 +147,5 @@ int verb_translate(int argc, char **argv)
     o.n_defines = defines.n;
     o.n_folders = folders.n;
     o.colour = color_for(stderr) && !json;
-    return translate(&c, argv[0], &o, json);
+    return translate(&c, argv[0], &o, json, host);
 }

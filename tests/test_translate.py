@@ -114,6 +114,91 @@ def check_whole(source, to, compiler):
         check(f"{name}: instances that are launched", "filled_3_float(" in text and "filled_4_int(" in text, text)
 
 
+LAUNCHES = """
+#include <vector>
+namespace ns { template <typename T> __global__ void add(T *x, T a) { x[threadIdx.x] += a; } }
+template <typename T, int N> __global__ void fill(T *x) { x[threadIdx.x] = N; }
+template <typename T> __global__ void deduced(const T *x, int n) {}
+template <typename T, int N> void run(T *p, int n)
+{
+    const int M = N * 2;
+    fill<T, M><<<n, 1>>>(p);
+    deduced<<<n, 1>>>(p, n);
+}
+template <typename T> void outer(int n) { T *p; run<T, 4>(p, n); }
+struct app {
+    float *d;
+    int n;
+    void go()
+    {
+        constexpr int K = 7;
+        using real = float;
+        fill<real, K><<<1, n>>>(d);
+        ns::add<<<1, n>>>(d, 2.f);
+    }
+};
+void f(unsigned *q, std::vector<int> v) { deduced<<<1, 1>>>(q + 1, v.size()); deduced<<<1, 1>>>(q, 4); }
+int main()
+{
+    outer<double>(3);
+    for (int i = 0; i < 3; i++) {
+        short *s;
+        run<short, 8>(s, i);
+    }
+}
+"""
+INSTANCES = ["deduced<double>", "deduced<short>", "deduced<unsigned int>", "fill<double, 8>", "fill<float, 7>",
+             "fill<short, 16>", "ns::add<float>"]
+HALVES = """
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+__global__ void k(half2 *x, __nv_bfloat162 *y, float *z)
+{
+    x[0] = __hadd2(x[0], x[1]);
+    y[0] = y[1];
+    z[0] = __saturatef(z[1]);
+}
+"""
+
+
+def check_launches(folder):
+    """Instances from local names, from arguments and through templates of the host."""
+    path = os.path.join(folder, "launches.cu")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(LAUNCHES)
+    kernels = translate(path, "cuda")
+    found = kernels if isinstance(kernels, str) else sorted(k["kernel"] for k in kernels)
+    check("instances that local names and arguments select", found == INSTANCES, str(found))
+
+
+def check_names(folder):
+    path = os.path.join(folder, "halves.cu")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(HALVES)
+    text = whole(path, "cuda")
+    names = ["cuda_fp16.h", "cuda_bf16.h", "__nv_bfloat162", "__saturatef("]
+    check("names and headers of CUDA", all(n in text for n in names) and "bfloat16_2" not in text, text)
+
+
+def check_host(folder):
+    """The program of --host on the CPU."""
+    path, program = os.path.join(folder, "host.c"), os.path.join(folder, "host")
+    source = os.path.join(ROOT, "tests", "kernels", "shared_parts.cu")
+    done = subprocess.run([INGOT, "translate", "--to", "metal", "--host", "--kernel", "filled<3, float>", source],
+                          capture_output=True, text=True, check=False)
+    build = os.path.dirname(os.path.abspath(INGOT))
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(done.stdout)
+    if not shutil.which("cc"):
+        skip("--host", "no C compiler")
+        return
+    made = subprocess.run(["cc", "-std=c11", "-Wall", "-Werror", "-I", os.path.join(ROOT, "include"), path, "-o", program, "-L",
+                           build, "-lingot", "-Wl,-rpath," + build], capture_output=True, text=True, check=False)
+    check("--host compiles", done.returncode == 0 and made.returncode == 0, done.stderr + made.stderr)
+    ran = subprocess.run([program, "cpu"], capture_output=True, text=True, check=False)
+    check("--host runs", ran.returncode == 0 and ran.stdout.startswith("3 3 3 3"), ran.stdout + ran.stderr)
+
+
 def main():
     compiler = msl.find_clang()
     for source, kernels in SOURCES.items():
@@ -124,6 +209,10 @@ def main():
         for to in ["opencl", "metal", "cuda"]:
             if (source, to) not in REFUSED:
                 check_whole(source, to, compiler)
+    with tempfile.TemporaryDirectory() as folder:
+        check_launches(folder)
+        check_names(folder)
+        check_host(folder)
     finish()
 
 

@@ -50,7 +50,7 @@ static const struct {
                     {WORD_LONG, "long", true},      {WORD_ULONG, "ulong", true},
                     {WORD_LLONG, "longlong", true}, {WORD_ULLONG, "ulonglong", true},
                     {WORD_FLOAT, "float", true},    {WORD_DOUBLE, "double", true},
-                    {WORD_HALF, "half", false},     {WORD_BF16, "bfloat16_", false}};
+                    {WORD_HALF, "half", false},     {WORD_BF16, "__nv_bfloat16", false}};
 
 static kernel_type *make(kernel_types *t, type_kind kind, uint64_t size, uint32_t align)
 {

@@ -273,9 +273,9 @@ static kernel_expr *call(parser *p, kernel_instance *i, kernel_place place, kern
     return expr_deref(p, place, e);
 }
 
-kernel_expr *call_functions(parser *p, function_decl *functions, kernel_place place,
-                            const template_arg *given, uint32_t n_given, kernel_expr **args,
-                            uint32_t n_args, bool quiet)
+kernel_instance *call_choose(parser *p, function_decl *functions, kernel_place place,
+                             const template_arg *given, uint32_t n_given, kernel_expr **args,
+                             uint32_t n_args, bool quiet)
 {
     candidate pool[2], *best = &pool[0], *c = &pool[1];
     bool any = false, tie = false;
@@ -322,7 +322,16 @@ kernel_expr *call_functions(parser *p, function_decl *functions, kernel_place pl
         parser_note(p, other->place, "and this one");
         parser_jump(p);
     }
-    return call(p, best->instance, place, args, n_args);
+    return best->instance;
+}
+
+kernel_expr *call_functions(parser *p, function_decl *functions, kernel_place place,
+                            const template_arg *given, uint32_t n_given, kernel_expr **args,
+                            uint32_t n_args, bool quiet)
+{
+    kernel_instance *i =
+        call_choose(p, functions, place, given, n_given, args, n_args, quiet);
+    return i ? call(p, i, place, args, n_args) : NULL;
 }
 
 /* k<<<grid, block>>>(...) in device code: parsed, and marked as a feature that no device supports. */

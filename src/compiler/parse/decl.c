@@ -13,8 +13,7 @@ static bool is_device_word(int word)
            word == KEYWORD___managed__;
 }
 
-/* The device keyword of the declaration at t, before its body; 0 if there is none. */
-static int device_mark(const kernel_token *t)
+int device_mark(const kernel_token *t)
 {
     while (t->kind != TOKEN_END && t->kind != TOKEN_SEMICOLON && t->kind != TOKEN_LBRACE) {
         if (t->kind == TOKEN_NAME && is_device_word(t->keyword))

@@ -657,6 +657,9 @@ const conversion *conversion_to(parser *p, const kernel_type *from, const kernel
 /* True if a parameter or variable of type `to` takes the type of the group that it is given: a thread_group
  * does, and a tile that does not name its parent. */
 bool group_takes(const kernel_type *to, const kernel_type *given);
+kernel_instance *call_choose(parser *p, function_decl *functions, kernel_place place,
+                             const template_arg *given, uint32_t n_given, kernel_expr **args,
+                             uint32_t n_args, bool quiet);
 kernel_expr *call_functions(parser *p, function_decl *functions, kernel_place place,
                             const template_arg *given, uint32_t n_given, kernel_expr **args,
                             uint32_t n_args, bool quiet); /* NULL if quiet and none fits */
@@ -777,6 +780,8 @@ symbol *local_declare(parser *p, const declarator *d, kernel_var *v); /* declare
 void parse_static_assert(parser *p);
 
 /* decl.c */
+/* The device keyword of the declaration at t, before its body; 0 if there is none. */
+int device_mark(const kernel_token *t);
 /* The state to return to after parsing a value outside of functions. */
 typedef struct parser_outside {
     kernel_instance *current;
@@ -828,8 +833,15 @@ void declare_function_template(parser *p, template_param *params, uint32_t n,
 /* request.c */
 /* "tile<float, 16>" at p->t, spelled `wanted`: makes its instance. */
 void parse_request(parser *p, void *wanted);
-/* Makes the instances of kernel templates that the source itself names: full specializations, templates whose
- * arguments all have defaults, and launches with arguments in "<>". from: the first token. */
+/* Makes the instance of a kernel template for the arguments in "<>"; last: its name. */
+void request_instance(parser *p, const symbol *y, const kernel_token *last,
+                      const template_arg *given, uint32_t n);
+/* Makes the instances of kernel templates that declarations name: full specializations, and templates whose
+ * arguments all have defaults. */
+void parse_named_instances(parser *p);
+
+/* launches.c */
+/* Makes the instances of kernel templates that the source launches. from: the first token. */
 void parse_launches(parser *p, const kernel_token *from);
 
 /* space.c */

@@ -1,5 +1,5 @@
-/* The required instances of kernel templates: those that the caller requests, and those that the source
- * names. */
+/* The required instances of kernel templates: those that the caller requests, and those that declarations of the
+ * source name. launches.c finds those of its launches. */
 #include "compiler/parse/parser.h"
 
 /* A requested kernel: its name, its template arguments and possibly its type. */
@@ -66,6 +66,13 @@ static kernel_function *use_kernel(parser *p, const symbol *y, const kernel_toke
                 token_text(p, last));
 }
 
+void request_instance(parser *p, const symbol *y, const kernel_token *last,
+                      const template_arg *given, uint32_t n)
+{
+    wish w = {.given = given, .n = n};
+    use_kernel(p, y, last, &w);
+}
+
 static void parse_kernel_type(parser *p, void *context)
 {
     wish *w = context;
@@ -99,20 +106,6 @@ void parse_request(parser *p, void *wanted)
     p->tree->aliases = kernel_arena_copy(p->arena, &a, sizeof a);
 }
 
-/* "tile<float, 16><<<" at the name. */
-static void parse_launched(parser *p, void *ignored)
-{
-    (void)ignored;
-    const kernel_token *last;
-    const symbol *y = parse_name(p, &last);
-    template_arg *given = NULL;
-    const uint32_t n =
-        y && y->kind == SYMBOL_FUNCTION && at(p, TOKEN_LT) ? parse_template_args(p, &given) : 0;
-    wish w = {.given = given, .n = n};
-    if (n && kernel_token_launch(p->t))
-        use_kernel(p, y, last, &w);
-}
-
 static void use_defaults(parser *p, void *context)
 {
     const function_decl *f = context;
@@ -128,15 +121,7 @@ static void use_special(parser *p, void *context)
     instance_use(p, i, i->decl->place);
 }
 
-static bool names_template(const parser *p, const kernel_token *t)
-{
-    for (const function_decl *f = p->kernels; f && t->kind == TOKEN_NAME; f = f->next_kernel)
-        if (f->n_params && f->name == t->as.name)
-            return true;
-    return false;
-}
-
-void parse_launches(parser *p, const kernel_token *from)
+void parse_named_instances(parser *p)
 {
     for (function_decl *f = p->kernels; f; f = f->next_kernel) {
         if (!f->n_params)
@@ -146,14 +131,5 @@ void parse_launches(parser *p, const kernel_token *from)
                 parser_try(p, use_special, i);
         if (f->body && !template_has_pack(f->params, f->n_params))
             parser_try(p, use_defaults, f);
-    }
-    for (const kernel_token *t = from; t->kind != TOKEN_END; t++) {
-        if (t[1].kind != TOKEN_LT || !names_template(p, t))
-            continue;
-        p->t = t;
-        while (p->t > from + 1 && p->t[-1].kind == TOKEN_SCOPE && p->t[-2].kind == TOKEN_NAME)
-            p->t -= 2;
-        p->scope = p->globals[0];
-        parser_try(p, parse_launched, NULL);
     }
 }

@@ -317,8 +317,10 @@ static void work(parser *p, void *context)
     p->scope = p->globals[0];
     link_files(p);
     list_templates(p);
-    if (j->options->use_launches)
+    if (j->options->use_launches) {
+        parse_named_instances(p);
         parse_launches(p, from);
+    }
     for (function_decl *f = p->kernels; f; f = f->next_kernel)
         if (!f->n_params && f->body)
             parser_guard(p, use_kernel, f);
