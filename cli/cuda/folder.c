@@ -28,8 +28,8 @@ int folder_make(const command *c, str *path)
     return code;
 }
 
-int folder_write(const command *c, const char *folder, const char *name, const void *bytes, size_t n,
-               mode_t mode)
+int folder_write(const command *c, const char *folder, const char *name, const void *bytes,
+                 size_t n, mode_t mode)
 {
     str path = {0};
     str_printf(&path, "%s/%s", folder, name);
