@@ -59,7 +59,10 @@ static void add_argument(str *t, const ig_kernel_param *p, int at)
     else if (p->is_pointer) {
         const size_t lanes = p->holds ? p->holds->bytes / ig_dtype_bytes(p->dtype) : 1;
         str_printf(t, "IG_ARG_ARRAY, {.array = ig_ones(IG_SHAPE(N * N%s), ",
-                   lanes == 2 ? " * 2" : lanes == 3 ? " * 3" : lanes == 4 ? " * 4" : "");
+                   lanes == 2   ? " * 2"
+                   : lanes == 3 ? " * 3"
+                   : lanes == 4 ? " * 4"
+                                : "");
         add_dtype(t, p->dtype);
         str_printf(t, ")}}");
     } else if (is_record(p))
@@ -84,27 +87,29 @@ static void add_main(str *t, const ig_kernel_info *k, const char *file, const ch
         str_printf(t, "    const ig_arg args[] = {\n");
     for (int i = 0; i < k->n_params; i++)
         add_argument(t, &k->params[i], i);
-    str_printf(t, "%s    const ig_launch launch = {.size = sizeof launch,\n"
-                  "                              .device = argc > 1 ? argv[1] : \"%s\",\n"
-                  "                              .grid = {N * N / BLOCK},\n"
-                  "                              .block = {BLOCK}%s};\n",
+    str_printf(t,
+               "%s    const ig_launch launch = {.size = sizeof launch,\n"
+               "                              .device = argc > 1 ? argv[1] : \"%s\",\n"
+               "                              .grid = {N * N / BLOCK},\n"
+               "                              .block = {BLOCK}%s};\n",
                k->n_params ? "    };\n" : "", device,
                k->n_params ? ",\n                              .args = args,\n"
                              "                              .n_args = sizeof args / sizeof *args"
                            : "");
-    str_printf(t, "    ig_array *results[%d] = {0};\n"
-                  "    ig_module *module = ig_module_new(\"%s\", source, NULL);\n"
-                  "    if (module && ig_module_launch(module, kernel, &launch, results) == IG_OK)\n"
-                  "        for (int i = 0; i < %d; i++) {\n"
-                  "            ig_array *numbers = ig_astype(results[i], IG_F64);\n"
-                  "            const double *data = ig_data(numbers);\n"
-                  "            for (int k = 0; data && k < SHOWN && k < ig_size(numbers); k++)\n"
-                  "                printf(\"%%g%%c\", data[k], k + 1 < SHOWN ? ' ' : '\\n');\n"
-                  "        }\n"
-                  "    const char *problem = ig_error(NULL);\n"
-                  "    if (problem)\n        fprintf(stderr, \"%%s\\n\", problem);\n"
-                  "    ig_module_free(module);\n    ig_scope_end();\n    return problem != NULL;\n"
-                  "}\n",
+    str_printf(t,
+               "    ig_array *results[%d] = {0};\n"
+               "    ig_module *module = ig_module_new(\"%s\", source, NULL);\n"
+               "    if (module && ig_module_launch(module, kernel, &launch, results) == IG_OK)\n"
+               "        for (int i = 0; i < %d; i++) {\n"
+               "            ig_array *numbers = ig_astype(results[i], IG_F64);\n"
+               "            const double *data = ig_data(numbers);\n"
+               "            for (int k = 0; data && k < SHOWN && k < ig_size(numbers); k++)\n"
+               "                printf(\"%%g%%c\", data[k], k + 1 < SHOWN ? ' ' : '\\n');\n"
+               "        }\n"
+               "    const char *problem = ig_error(NULL);\n"
+               "    if (problem)\n        fprintf(stderr, \"%%s\\n\", problem);\n"
+               "    ig_module_free(module);\n    ig_scope_end();\n    return problem != NULL;\n"
+               "}\n",
                k->n_written ? k->n_written : 1, file, k->n_written);
 }
 

@@ -329,8 +329,7 @@ kernel_expr *call_functions(parser *p, function_decl *functions, kernel_place pl
                             const template_arg *given, uint32_t n_given, kernel_expr **args,
                             uint32_t n_args, bool quiet)
 {
-    kernel_instance *i =
-        call_choose(p, functions, place, given, n_given, args, n_args, quiet);
+    kernel_instance *i = call_choose(p, functions, place, given, n_given, args, n_args, quiet);
     return i ? call(p, i, place, args, n_args) : NULL;
 }
 

@@ -145,9 +145,8 @@ static void read_use(parser *p, void *ignored)
     template_arg *given = NULL;
     if (!y || y->kind != SYMBOL_FUNCTION || !function_itself(y->as.functions)->n_params)
         return;
-    const uint32_t n = at(p, TOKEN_LT) && !kernel_token_launch(p->t)
-                           ? parse_template_args(p, &given)
-                           : 0;
+    const uint32_t n =
+        at(p, TOKEN_LT) && !kernel_token_launch(p->t) ? parse_template_args(p, &given) : 0;
     if (kernel_token_launch(p->t))
         read_launch(p, y, name, given, n);
     else if (at(p, TOKEN_LPAREN))
@@ -171,8 +170,7 @@ static void try_use(parser *p, const kernel_token *t)
 static bool heads_block(const kernel_token *t, const kernel_token **block)
 {
     t = skip_group(t);
-    while (t->kind == TOKEN_NAME &&
-           (t->keyword == KEYWORD_const || t->keyword == KEYWORD_noexcept))
+    while (t->kind == TOKEN_NAME && (t->keyword == KEYWORD_const || t->keyword == KEYWORD_noexcept))
         t++;
     *block = t;
     return t->kind == TOKEN_LBRACE;
