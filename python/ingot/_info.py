@@ -52,7 +52,7 @@ class __array_namespace_info__:
 
     def devices(self):
         from ._device import devices
-        return list(devices())
+        return devices()
 
     def dtypes(self, *, device=None, kind=None):
         kinds = ["bool", "numeric"] if kind is None else [kind] if isinstance(kind, str) else kind
