@@ -53,6 +53,21 @@ check 'it is listed' ends 0 'fake GPU 0' devices
 for op in add exp softmax matmul sort sum cumulative_sum take scatter_add; do
     check "verify $op" ends 0 ', 0 failed' verify --quick --device cuda:0 --op "$op" --dtype f32
 done
+
+# ---- the texts are CUDA C++ for another compiler, too, without any header: clang checks them in the fake NVRTC
+clang=$(command -v clang-19 || command -v clang || true)
+if [ "$clang" ] && echo 'int x;' | "$clang" -x cuda --cuda-device-only -nocudainc -nocudalib --cuda-gpu-arch=sm_90 -fsyntax-only - 2>/dev/null; then
+    echo '__global__ void f(long long *x) { atomicAdd(x, 1LL); }' >"$temporary/long.cu"
+    texts() { # CODE TEXT ARGUMENTS...
+        XDG_CACHE_HOME=$temporary/texts FAKE_CUDA_CLANG=$clang FAKE_CUDA_HEADER=$(realpath tests/fakecuda/nvrtc.cuh) ends "$@"
+    }
+    check 'clang: a random graph' texts 0 ', 0 failed' verify --graphs 1 --device cuda:0
+    check 'clang: conversions' texts 0 ', 0 failed' verify --quick --device cuda:0 --op astype,floor_divide,bitwise_left_shift --dtype f16,u8
+    check 'clang refuses a function that CUDA lacks' texts 1 'no matching function' run --device cuda:0 "$temporary/long.cu" --kernel f \
+        --grid 1 --block 1 --arg x=zeros:i64[1]
+else
+    skip 'texts of kernels by clang' 'there is no clang that compiles for NVIDIA GPUs'
+fi
 # Sums of integers wrap: they have the same kernel in all modes. Those of floats do not.
 kernels() {
     local expected=$1 code="reshape(arange(900, dtype=\"$2\"), [30, 30])" first
