@@ -16,7 +16,7 @@ from ._cuda_calls import Calls
 from ._cuda_expressions import BINARY, C_NAMES, FLOATS, Elements, UnsupportedError, Value, constant
 
 DOUBLE = ("double {n}(double *p, double v) {{ unsigned long long *q = (unsigned long long *)p, old = *q, was; do {{ was = old; "
-          "if (!(v ? __longlong_as_double((long long)was))) break; "
+          "double w = __longlong_as_double((long long)was); if (!(v ? w || w != w)) break; "
           "old = atomicCAS(q, was, (unsigned long long)__double_as_longlong(v)); }} while (old != was); "
           "return __longlong_as_double((long long)old); }}")
 HELPERS = {

@@ -525,6 +525,12 @@ def language(device):
         gx, out = on(device, x, x[:2])
         bounds[2, 32](gx, out)
         same(f"atomic max and min {dtype}", out, np.array([x.max(), x.min()]))
+    for dtype in ("float32", "float64"):  # a NaN counts as missing, also the one that is there first
+        x = np.full(64, np.nan, dtype)
+        x[1], x[40] = 1, 3
+        gx, out = on(device, x, np.full(2, np.nan, dtype))
+        bounds[2, 32](gx, out)
+        same(f"atomic max and min of NaN {dtype}", out, np.array([3, 1], dtype))
     v, = on(device, f32(32))
     want = np.asarray(v)[::-1].copy()
     dynamic[1, 32, 0, 128](v)
