@@ -31,12 +31,13 @@ def diff(x, /, n=1, axis=-1, prepend=None, append=None):
 
 __array_api_version__ = "2025.12"
 newaxis = None
+ndarray = Tensor = Array  # noqa: F405
 
 
 # Names of NumPy by the modules that have them.
 _NUMPY = dict.fromkeys("""array2string array_repr array_str asfarray block c_ common_type complexfloating copyto errstate euler_gamma
 fill_diagonal floating frombuffer fromfunction fromiter get_printoptions geterr in1d index_exp inexact Inf infty integer isscalar
-issubdtype iterable lib linspace may_share_memory mgrid NAN NaN ndenumerate ndim ndindex NINF number ogrid PINF piecewise place printoptions
+issubdtype iterable lib linspace may_share_memory mgrid NAN NaN ndenumerate ndim ndindex NINF number ogrid pad PINF piecewise place printoptions
 promote_types put put_along_axis putmask r_ require s_ set_printoptions seterr shape shares_memory signedinteger size testing
 unsignedinteger""".split(), "_numpy_names") | dict.fromkeys(
     "fromfile fromstring genfromtxt loadtxt savetxt savez savez_compressed".split(), "_numpy_text") | dict.fromkeys(
@@ -46,7 +47,8 @@ multiply remainder subtract""".split(), "_ufuncs")
 # Modules, and functions of modules, that are loaded when they are first used.
 _LATER = dict.fromkeys(("nn", "optim", "data", "cuda", "onnx", "text", "dask", "team", "tree", "lax", "numpy", "utils", "scipy")) | {"special": "scipy.special"} | dict.fromkeys(
     "block_until_ready custom_vjp device_get device_put eval_shape ShapeDtypeStruct".split(), "_jax") | dict.fromkeys(
-    ("bench", "device", "devices", "verify"), "_device") | dict.fromkeys(("map_blocks", "map_overlap"), "_blocks") | _NUMPY | _tensor.FUNCTIONS
+    ("bench", "device", "devices", "verify"), "_device") | dict.fromkeys(
+    ("RawKernel", "RawModule", "asnumpy", "get_array_module"), "_kernel") | dict.fromkeys(("map_blocks", "map_overlap"), "_blocks") | _NUMPY | _tensor.FUNCTIONS
 for _name in _NUMPY:  # ops of the table with other arguments, or that return a new array
     globals().pop(_name, None)
 

@@ -127,6 +127,12 @@ def _transpose(self, *axes):
     return _ingot._ops["permute_dims"](self, axes) if axes else self.T
 
 
+def _contains(self, value):
+    """Whether an element equals value."""
+    same = self == value
+    return bool(same.any()) if isinstance(same, _ingot.Array) else False
+
+
 def _reduce_ex(self, protocol):
     """For pickle. From protocol 5 on, the elements are a buffer that pickle need not copy; bfloat16 has no buffers."""
     if protocol < 5 or self.dtype == _ingot.bfloat16:
@@ -149,7 +155,7 @@ def _tokenize(self):
 for _name, _function in {
         "__array_namespace__": _namespace, "to_device": _to_device, "__array__": _as_numpy, "numpy": _numpy,
         "__array_function__": _array_function, "_repr_html_": _html, "reshape": _reshape, "transpose": _transpose,
-        "__round__": _round, "__arrow_array__": _arrow_array, "__arrow_c_array__": _arrow_c_array, "__reduce_ex__": _reduce_ex, "__sizeof__": _sizeof, "__dask_tokenize__": _tokenize}.items():
+        "__round__": _round, "__contains__": _contains, "__arrow_array__": _arrow_array, "__arrow_c_array__": _arrow_c_array, "__reduce_ex__": _reduce_ex, "__sizeof__": _sizeof, "__dask_tokenize__": _tokenize}.items():
     _function.__name__ = _name
     _function.__qualname__ = f"Array.{_name}"
     setattr(_ingot.Array, _name, _function)

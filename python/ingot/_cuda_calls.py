@@ -53,7 +53,9 @@ class Calls(Expressions):
         """The name of the dtype that an object stands for, or None."""
         if target is int or target is float:  # dtypes are equal to Python's types
             return "int64" if target is int else self.real
-        if isinstance(target, (type, _ingot.dtype)) or hasattr(target, "itemsize"):
+        if type(target).__module__.startswith("numba."):  # numba.float32
+            target = str(target)
+        if isinstance(target, (str, type, _ingot.dtype)) or hasattr(target, "itemsize"):
             try:
                 name = _ingot.dtype(target).name
             except TypeError:

@@ -42,6 +42,7 @@ def stream():
 
 
 default_stream = stream
+Stream.null = Stream()  # as CuPy has it
 
 
 class Event:

@@ -18,7 +18,11 @@ AS_READ = {"float16": "float32", "bfloat16": "float32"}  # the type of an elemen
 
 def parse(text):
     """A signature such as "void(float32[:], int32)": the result's dtype or None, and (dtype, axes) of each parameter."""
-    match = re.fullmatch(r"\s*(\w+)\s*\((.*)\)\s*", str(text))
+    text = str(text)
+    if "->" in text:  # a signature of Numba's types
+        text = re.sub(r"[Aa]rray\((\w+), (\d)d?[^()]*\)", lambda m: f"{m[1]}[{', '.join(':' * int(m[2]))}]", text)
+        text = re.sub(r"^(\(.*\)) -> (\w+)$", lambda m: m[2].replace("none", "void") + m[1].replace(",)", ")"), text)
+    match = re.fullmatch(r"\s*(\w+)\s*\((.*)\)\s*", text)
     if not match:
         raise ValueError(f"{text!r} is not a signature: write \"float32(float32, float32)\"")
     words = re.findall(r"(\w+)\s*(\[[^\]]*\])?", match[2])

@@ -13,6 +13,8 @@ class device(str):
         if name.startswith("_"):
             raise AttributeError(name)
         facts = next((row for row in _ingot._devices() if row["name"] == self), None)
+        if name == "type":  # as PyTorch's device
+            return self.partition(":")[0]
         if facts is None:
             raise _ingot.DeviceError(f"there is no device '{self}' here")
         if name not in facts:

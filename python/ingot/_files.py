@@ -34,6 +34,9 @@ def load(path):
         if not zipped and bytes[:6] != b"\x93NUMPY":
             raise ValueError("load: an open file must have the format .npy or .npz; give the path of other files")
         return _named(_ingot._load_all if zipped else lambda path: _ingot.asarray(_ingot._load(path)).eval(), bytes, ".npz" if zipped else ".npy")[0]
+    if os.fspath(path).endswith((".pt", ".pth", ".bin", ".ckpt", ".pkl")):
+        raise ValueError(f"load: '{path}': files of pickled objects are not read; save the arrays as .safetensors there: "
+                         "safetensors.torch.save_file(net.state_dict(), path)")
     if os.fspath(path).endswith(".parquet"):
         return _load_parquet(path)
     return _ingot._load_all(path) if os.fspath(path).endswith(_SETS) else _ingot._load(path)
@@ -184,6 +187,8 @@ def save(path, x, *, chunks="auto", shards=None, compressors="auto", codecs="aut
                            _lengths("shards", shards, x.ndim), _codecs(key, options[key]), _fill(fill_value),
                            _json("attributes", attributes, dict, "a dictionary"),
                            _json("dimension_names", dimension_names, (tuple, list), "a list of names"), overwrite)
+    elif isinstance(x, dict):
+        raise TypeError(f"save: '{name}' cannot hold a dictionary of arrays; use an .npz or .safetensors file")
     elif given:
         raise TypeError(f"save: {given[0]} is an option of .zarr and .h5 files, and '{name}' is neither; leave it out, or save to one")
     elif name.endswith(_SETS):

@@ -137,3 +137,43 @@ def kernel(source, name=None, *, defines=(), gradient=(), file="kernel.cu", chec
     if key is None:
         raise ValueError(f"{file} has no kernel {name!r}, only {', '.join(found) or 'none'}")
     return Kernel(source, file, name, found[key], defines, skip, check)
+
+
+class RawKernel:
+    """CuPy's form of a kernel: RawKernel(source, name)((blocks,), (threads,), (x, y))."""
+
+    def __init__(self, code, name=None, options=(), backend="nvrtc", **unused):
+        self._kernel = kernel(code, name, defines=[o[2:] for o in options if o.startswith("-D")])
+        self.code, self.name = code, name
+
+    def __call__(self, grid, block, args, *, shared_mem=0):
+        self._kernel[grid, block, 0, shared_mem](*args)
+
+
+class RawModule:
+    """CuPy's form of a source of several kernels: RawModule(code=source).get_function(name)."""
+
+    def __init__(self, *, code, options=(), **unused):
+        self.code, self._options = code, options
+
+    def get_function(self, name):
+        return RawKernel(self.code, name, self._options)
+
+
+def asnumpy(a, stream=None, order="C", out=None, *, blocking=True):
+    """The elements as a new array of NumPy, or in out."""
+    made = a.numpy() if isinstance(a, _ingot.Array) else a
+    if out is not None:
+        out[...] = made
+        return out
+    import numpy
+    return numpy.array(made, order=order)
+
+
+def get_array_module(*args):
+    """The module of functions for these arrays: this one if an array of it is among them, else NumPy."""
+    import sys
+    if any(isinstance(a, _ingot.Array) for a in args):
+        return sys.modules["ingot"]
+    import numpy
+    return numpy

@@ -53,6 +53,23 @@ def block(arrays):
     return join(arrays, -levels)
 
 
+def pad(x, pad_width, mode="constant", value=0, *, constant_values=None):
+    """More elements at the ends of axes, as ops.md says. constant_values may be a pair (before, after), or a pair for each axis."""
+    value = value if constant_values is None else constant_values
+    if not isinstance(value, (tuple, list)) or mode != "constant":
+        return _ops["pad"](x, pad_width, mode, value)
+    x, value, widths = _asarray(x), _asarray(value), _asarray(pad_width)
+    if value.size == 1:
+        return _ops["pad"](x, pad_width, mode, value.reshape(()))
+    pairs = [_ops["broadcast_to"](widths.reshape(-1, 2) if widths.size > 2 else widths, (x.ndim, 2)).tolist(),
+             _ops["broadcast_to"](value, (x.ndim, 2)).tolist()]
+    for axis, (lengths, numbers) in enumerate(zip(*pairs)):
+        ends = [_ops["full"](x.shape[:axis] + (int(n),) + x.shape[axis + 1:], number, dtype=x.dtype)
+                for n, number in zip(lengths, numbers)]
+        x = _ops["concat"]([ends[0], x, ends[1]], axis)
+    return x
+
+
 def linspace(start, stop=None, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None, steps=None, end=None):
     """num values from start to stop, which may be arrays: the new axis is then at `axis`. retstep returns (values, step), too. end and steps
     are PyTorch's names of stop and num."""

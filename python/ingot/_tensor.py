@@ -2,6 +2,8 @@
 add_, which assign to the items of the array. A method that NumPy has too, with another meaning, keeps NumPy's, unless its
 keyword dim= shows that PyTorch's is meant: x.max(dim=1) gives values and indices, x.std(dim=1) divides by n - 1."""
 
+from sys import _getframe
+
 from . import _ingot, _names
 from ._ingot import Array
 
@@ -203,6 +205,12 @@ class _Methods:
     def kthvalue(self, k, dim=-1, keepdim=False):
         return _kth("kthvalue", self, k, dim, keepdim)
 
+    def split(self, split_size_or_sections=None, dim=0, *, axis=None, **options):
+        """Parts of a length, of which the last may be shorter, or of several lengths, as in PyTorch. With axis=, as ig.split."""
+        if axis is not None or options:
+            return _ops["split"](self, *(() if split_size_or_sections is None else (split_size_or_sections,)), axis=axis or 0, **options)
+        return _split("split", self, split_size_or_sections, dim)
+
     def aminmax(self, *, dim=None, keepdim=False):
         return _ops["min"](self, dim, keepdim), _ops["max"](self, dim, keepdim)
 
@@ -269,6 +277,11 @@ class _Methods:
         x = self if dtype is None else self.astype(dtype, copy=copy)
         device = None if device is None else _names.device_name(device)
         return x if device in (None, x.device) and not (copy and x is self) else x.to_device(device or x.device)
+
+    def get(self, stream=None, order="C", out=None, *, blocking=True):
+        """The elements as a new array of NumPy, as in CuPy."""
+        from ._kernel import asnumpy
+        return asnumpy(self, stream, order, out)
 
     def cpu(self):
         return self.to("cpu")
@@ -415,9 +428,20 @@ def _dir(self):
     return [name for name in object.__dir__(self) if type(Array.__dict__.get(name)) is not _Advised]
 
 
+def _is_unpacked(frame):
+    """Whether the call that a frame makes is the right side of an assignment to several names."""
+    from opcode import opmap
+    code, at = frame.f_code.co_code, frame.f_lasti + 2
+    while code[at:at + 1] == b"\0":  # the caches of the call
+        at += 2
+    return code[at:at + 1] == bytes([opmap["UNPACK_SEQUENCE"]])
+
+
 def _with_dim(name, method):
     """A method in Python, or PyTorch's function where dim= is given."""
     def chosen(self, *args, **kwargs):
+        if name == "sort" and "dim" not in kwargs and _is_unpacked(_getframe(1)):
+            raise TypeError("x.sort() sorts in place and returns None, as in NumPy; use values, indices = x.sort(dim=-1)")
         return along(name, (self, *args), kwargs) if "dim" in kwargs else method(self, *args, **kwargs)
 
     chosen.__name__, chosen.__qualname__, chosen.__doc__ = name, f"Array.{name}", method.__doc__
@@ -523,6 +547,25 @@ def masked_fill(input, mask, value):
     return input.masked_fill(mask, value)
 
 
-FUNCTIONS = dict.fromkeys("""tensor as_tensor is_tensor manual_seed is_floating_point is_complex numel chunk kthvalue aminmax
+def _random(name, size, generator, dtype, device, requires_grad):
+    if requires_grad:
+        raise TypeError(f"{name}: requires_grad is not here: ig.grad(f)(x) gives the gradients of a function's arguments")
+    key = _names.next_key() if generator is None else generator
+    options = {} if device is None else {"device": _names.device_name(device)}
+    return _ops["normal" if name == "randn" else "uniform"](key, _sizes(size) if size else (), **options,
+                                                            **({} if dtype is None else {"dtype": dtype}))
+
+
+def rand(*size, generator=None, dtype=None, device=None, requires_grad=False):
+    """Random floats in [0, 1)."""
+    return _random("rand", size, generator, dtype, device, requires_grad)
+
+
+def randn(*size, generator=None, dtype=None, device=None, requires_grad=False):
+    """Random numbers of the standard normal distribution."""
+    return _random("randn", size, generator, dtype, device, requires_grad)
+
+
+FUNCTIONS = dict.fromkeys("""rand randn tensor as_tensor is_tensor manual_seed is_floating_point is_complex numel chunk kthvalue aminmax
 index_select masked_fill""".split(), "_tensor")
 install()

@@ -5,7 +5,7 @@ The function's syntax tree becomes CUDA C, which every device runs. docs/PYTHON.
 import sys
 import types
 
-from . import _cuda_host, _ingot
+from . import _cuda_host, _ingot, _names
 from . import _cuda_random as random
 from ._cuda_calls import BUILTINS
 from ._cuda_expressions import SPECIAL, Builtin, Elements, UnsupportedError
@@ -179,6 +179,11 @@ def _copy_to_host(self, ary=None, stream=0):
         return self.numpy().copy()
     ary[...] = self.numpy()
     return ary
+
+
+def __getattr__(name):
+    advice = None if name.startswith("_") else _names.advice("cuda." + name)
+    raise AttributeError(f"module 'ingot.cuda' has no attribute '{name}'" + (f": {advice}" if advice else ""))
 
 
 _ingot.Array.copy_to_host = _copy_to_host

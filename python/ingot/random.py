@@ -21,6 +21,11 @@ def _either(name, op):
     def function(*args, **kwargs):
         if (args and _is_key(args[0])) or "key" in kwargs:
             return op(*args, **kwargs)
+        if "shape" in kwargs and "mx.random." + name in _TABLE:
+            return _names.find(name, "mx.random.")(*args, **kwargs)
+        if name in ("normal", "gumbel", "laplace") and len(args) == 1 and type(args[0]) is tuple and "size" not in kwargs:
+            raise ValueError(f"{name}: {args[0]} may be a shape, as in MLX, or the means, as in NumPy; give size={args[0]} or loc=[...]")
+        args = [_ingot.asarray(x) if type(x) is list and name in ("normal", "uniform") else x for x in args]
         return _names.find(name, "np.random.")(*args, **kwargs)
 
     function.__name__, function.__qualname__, function.__module__ = op.__name__, name, __name__

@@ -261,10 +261,16 @@ static bool set_keyword(arguments *a, PyObject *name, PyObject *value)
         a->device = value == Py_None ? NULL : PyUnicode_AsUTF8AndSize(value, NULL);
         return value == Py_None || a->device;
     }
-    if (!p)
-        return PyErr_Format(PyExc_TypeError, "%s has no argument '%U'; it takes (%s)", e->op->name,
-                            name, e->op->signature),
-               false;
+    if (!p) {
+        char known[64] = "";
+        const char *word = PyUnicode_AsUTF8AndSize(name, NULL);
+        snprintf(known, sizeof known, "keyword.%.40s", word ? word : "");
+        const ig_advice *advice = ig_advice_find(known);
+        advice = advice && strcmp(advice->module, "keyword") == 0 ? advice : NULL;
+        PyErr_Format(PyExc_TypeError, "%s has no argument '%U'%s%s; it takes (%s)", e->op->name,
+                     name, advice ? ": " : "", advice ? advice->text : "", e->op->signature);
+        return false;
+    }
     for (int i = 0; i < a->n; i++) {
         const ig_param *other =
             a->arg[i].name ? ig_op_param(e->op, a->arg[i].name) : &e->op->params[i];

@@ -201,6 +201,46 @@ def bools():
     raises("the largest of nothing", (TypeError, ValueError), lambda: ig.max(ig.zeros(0, dtype="bool")))
 
 
-for test in (held_out, bools, methods, in_place, pairs, facts):
+def typed():
+    """Lines of another list that raised, or whose error had no advice."""
+    x, v = ig.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), ig.asarray([3.0, 1.0, 2.0])
+    check("in", 5 in x and 7 not in x and (3 in np.asarray(v)) and "a" not in x)
+    raises("in of a traced array", ValueError, lambda: ig.jit(lambda x: x if 1 in x else -x)(x))
+    for width, values in ((2, (9,)), ((2, 0), (9, 8)), (((1, 2), (0, 1)), ((1, 2), (3, 4))), (1, (7, 8))):
+        same("pad", ig.pad(x, width, "constant", constant_values=values), np.pad(np.asarray(x), width, constant_values=values))
+    same("split", v.split([1, 2])[1], np.array([1, 2], "f4"))
+    check("uneven parts", [p.size for p in ig.arange(10).split(4)] == [4, 4, 2] and len(ig.arange(4).split(2, axis=0)) == 2)
+
+    def unpacked():
+        values, indices = v.sort()
+        return values, indices
+
+    raises("x.sort() unpacked", TypeError, unpacked, "dim=-1")
+    check("and not sorted", v.tolist() == [3, 1, 2] and v.copy().sort() is None)
+    check("random with a dtype", ig.randn(2, 3, dtype=ig.float64).dtype == ig.float64 and ig.rand((2,), device="cpu").shape == (2,))
+    check("random with a shape", ig.random.normal(shape=(2, 3)).shape == (2, 3) and ig.random.uniform(shape=(4,)).shape == (4,))
+    check("random with lists", ig.random.normal([0.0, 10.0], 0.1).shape == (2,))
+    raises("a shape or means", ValueError, lambda: ig.random.normal((2, 3)), "size=(2, 3)")
+    raises("requires_grad", TypeError, lambda: ig.ones(3, requires_grad=True), "ig.grad")
+    raises("of randn", TypeError, lambda: ig.randn(3, requires_grad=True), "ig.grad")
+    raises("a dictionary as .pt", TypeError, lambda: ig.save({"a": x}, "x.pt"), "safetensors")
+    raises("a .pt file", ValueError, lambda: ig.load("x.pt"), "safetensors")
+    raises("losses of MLX", AttributeError, lambda: nn.losses.cross_entropy, "ig.nn.functional.cross_entropy")
+    check("a device", (ig.device("cuda:1").type, ig.device("cpu").type) == ("cuda", "cpu"))
+    check("types", isinstance(x, ig.ndarray) and isinstance(x, ig.Tensor))
+    from ingot.nn.utils.rnn import pad_sequence
+    same("pad_sequence", pad_sequence([ig.ones(2), ig.ones(3)], batch_first=True), np.array([[1, 1, 0], [1, 1, 1]], "f4"))
+    check("its shape", pad_sequence([ig.ones((2, 5)), ig.ones((3, 5))]).shape == (3, 2, 5))
+    raises("packed sequences", AttributeError, lambda: nn.utils.rnn.pack_padded_sequence, "pad_sequence")
+    add = ig.RawKernel('extern "C" __global__ void add(const float *a, float *y) { y[threadIdx.x] += a[threadIdx.x]; }', "add")
+    y = ig.ones(3)
+    add((1,), (3,), (v, y))
+    check("RawKernel", y.tolist() == [4, 2, 3] and ig.asnumpy(y)[0] == 4 and y.get()[1] == 2)
+    check("get_array_module", ig.get_array_module(y) is ig and ig.get_array_module(np.ones(1)) is np)
+    for name in ("get_current_device", "gpus", "runtime", "memory_allocated", "Device"):
+        raises("ingot.cuda." + name, AttributeError, lambda: getattr(ig.cuda, name), "use ig.")
+
+
+for test in (held_out, typed, bools, methods, in_place, pairs, facts):
     attempt(test.__name__, test)
 finish()

@@ -160,3 +160,10 @@ class CTCLoss(_Loss):
 
     def __init__(self, blank=0, reduction="mean", zero_infinity=False):
         super().__init__(reduction=reduction, blank=blank, zero_infinity=zero_infinity)
+
+
+def __getattr__(name):
+    if not name.startswith("_") and hasattr(F, name):
+        raise AttributeError(f"module 'ingot.nn.losses' has no attribute '{name}': use ig.nn.functional.{name}; MLX's losses are not "
+                             'averaged unless told, as with reduction="none" here')
+    raise AttributeError(f"module 'ingot.nn.losses' has no attribute '{name}'")

@@ -1,6 +1,11 @@
 """Gradients and parameters of a whole network. Gradients are a dictionary of arrays, as nn.value_and_grad gives them."""
+import sys
+
 from .. import _ingot, _names
+from . import _sequences as rnn
 from .module import Parameters
+
+sys.modules[__name__ + ".rnn"] = rnn  # as PyTorch has it
 
 _op = _names.op_space()
 
