@@ -19,6 +19,10 @@ IG_API ig_status ig_grad(ig_array *loss, ig_array *const *params, int n, ig_arra
 IG_API ig_status ig_value_and_grad(ig_array *loss, ig_array *const *params, int n, double *value,
                                    ig_array **grads);
 
+/* x as an input of its own: gradients by it, and mapping it, take nothing else that x is part of or used for. A view, or a copy
+ * if x repeats elements (a broadcast): of those, gradients by x itself are found only where x is used as a whole. */
+IG_API ig_array *ig_handle(ig_array *x);
+
 /* Vector-Jacobian products: grads[i] is the sum over all outputs of cotangent * d output / d inputs[i].
  * It is zeros if no output depends on inputs[i]. */
 IG_API ig_status ig_vjp(ig_array *const *outputs, ig_array *const *cotangents, int n_out,

@@ -150,7 +150,7 @@ static PyObject *fn_handle(PyObject *self, PyObject *o)
     if (!enter())
         return NULL;
     ig_array *x = make_array(o, IG_DTYPE_NONE);
-    PyObject *made = leave_with(x ? ig_broadcast_to(x, ig_shape(x)) : NULL);
+    PyObject *made = leave_with(x ? ig_handle(x) : NULL);
     if (made && is_array(o))
         ((array_object *)made)->is_number = ((array_object *)o)->is_number;
     return made;

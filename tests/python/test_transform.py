@@ -120,6 +120,30 @@ def maps():
     raises("vmap of complex numbers", Exception, lambda: ig.vmap(lambda r: r * complex(r[0]))(z), "vmap")
 
 
+def repeated():
+    """Arguments that repeat elements, and are used through other views: each place is an element of its own."""
+    row = np.array([0.5, -1.5])
+    for name, (part, shape) in {"rows": (row, (3, 2)), "columns": (row[:, None], (2, 3)), "no rows": (row, (0, 2)),
+                                "complex": (row * (1 + 1j), (3, 2))}.items():
+        x = np.broadcast_to(part, shape)
+        of, own = ig.broadcast_to(ig.asarray(part), shape), ig.asarray(np.ascontiguousarray(x))
+
+        def loss(x, y):
+            return ig.real(x.T * x.T * y).sum() + ig.real(x[::2, :1] * y[:1].sum()).sum() + ig.real(x.reshape(-1) ** 3).sum()
+
+        def chosen(x, y):
+            return ig.where(x.T > 0 if name != "complex" else y > 0, x.T * y, y)
+
+        y, ys = ig.asarray(rng.random(x.shape[::-1])), ig.asarray(rng.random((2,) + x.shape[::-1]))
+        for what, f in {"grad": lambda x: ig.grad(loss)(x, y), "jvp": lambda x: ig.jvp(lambda x: loss(x, y), (x,), (x,))[1],
+                        "vmap": lambda x: ig.vmap(chosen, in_axes=(None, 0))(x, ys),
+                        "vmap of grad": lambda x: ig.vmap(ig.grad(loss), in_axes=(None, 0))(x, ys)}.items():
+            same(f"{what} by repeated {name}", f(of), np.asarray(f(own)), 1e-12)
+    mask = ig.broadcast_to(ig.asarray([True, False]), (0, 2))
+    same("vmap with an empty mask", ig.vmap(lambda m, y: ig.where(m.T, 1.0, y), in_axes=(None, 0))(mask, ig.ones((3, 2, 0))),
+         np.ones((3, 2, 0), "f4"))
+
+
 def compiled():
     calls = []
 
@@ -158,6 +182,6 @@ def training():
     same("training", w, np.array([1.0, -2.0, 0.5]), 1e-4)
 
 
-for test in (gradients, products, interpolation, maps, compiled, training):
+for test in (gradients, products, interpolation, maps, repeated, compiled, training):
     attempt(test.__name__, test)
 finish()

@@ -399,11 +399,26 @@ int op_to_device(op_id op, const ig_arg *args, ig_array **out)
                   array_node(op, (ig_dtype)x->dtype, x->view.ndim, x->view.shape, &x, 1, &attr));
 }
 
+/* x, or a copy if it repeats elements: a later view of it must be able to distinguish them, see deliver. */
+static ig_array *apart(ig_array *x)
+{
+    return view_is_injective(&x->view) ? x : build_contiguous(x);
+}
+
+ig_array *ig_handle(ig_array *x)
+{
+    if (require_pointer("handle", "x", x) != IG_OK)
+        return NULL;
+    if (array_is_complex(x)) {
+        const pair p = complex_parts(x);
+        return complex_make((pair){ig_handle(p.re), ig_handle(p.im)});
+    }
+    return ig_broadcast_to(apart(x), ig_shape(x));
+}
+
 int op_stop_gradient(op_id op, const ig_arg *args, ig_array **out)
 {
-    ig_array *x = args[0].u.array;
-    /* A later view of it must be able to distinguish its elements: see deliver. */
-    x = view_is_injective(&x->view) ? x : build_contiguous(x);
+    ig_array *x = apart(args[0].u.array);
     return op_one(out, x ? array_view(op, x, &x->view) : NULL);
 }
 
@@ -421,6 +436,6 @@ ig_array *ig_custom_grad(ig_array *out, ig_array *const *inputs, int n, ig_pullb
             release(context);
         return NULL;
     }
-    ig_array *x = view_is_injective(&out->view) ? out : build_contiguous(out);
+    ig_array *x = apart(out);
     return array_custom(OP_custom, x, inputs, n, (custom){rule, context, release});
 }
