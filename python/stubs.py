@@ -1,6 +1,7 @@
 """Writes the type stubs (.pyi) of the package from the op table and the alias table: stubs.py FOLDER, where FOLDER/ingot is
 the built package."""
 import ast
+import builtins
 import keyword
 import os
 import re
@@ -199,6 +200,10 @@ def array_class(rows, aliases):
         if name not in own and hasattr(_ingot.Array, name) and "array" in takes.partition(": ")[2].split(" ")[0].split("|"):
             lines.append("    " + function(row, name, method=True))
             own.add(name)
+    from ingot._tensor import _Advised
+    own |= set(re.findall(r"def (\w+)\(", "".join(lines)))
+    lines += [f"    {name}: Any" for name in sorted(set(dir(_ingot.Array)) - own) if not name.startswith("_") and not keyword.iskeyword(name) and
+              not isinstance(_ingot.Array.__dict__.get(name), _Advised)]
     return "\n".join(lines) + "\n\n"
 
 
@@ -302,7 +307,34 @@ def plain_module(name):
             text += plain_function(node)
         elif isinstance(node, ast.ClassDef):
             text += plain_class(node)
-    return text + "def __getattr__(name: str) -> Any: ...\n"
+    return text
+
+
+def with_others(module, text):
+    """The stub with all other names of the module, which are of any type. Where a name of it is a type of Python, too, annotations say
+    builtins.float."""
+    tree = ast.parse(text)
+    known = {n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))} | {
+        a.asname or a.name for n in tree.body if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names} | {
+        n.target.id for n in tree.body if isinstance(n, ast.AnnAssign)} | {
+        t.id for n in tree.body if isinstance(n, ast.Assign) for t in n.targets}
+    words = {row[0].rpartition(".")[2] for row in _ingot._aliases()} | set(by_name) | set(dir(module)) | set(ingot._names._TORCH_DTYPES)
+    later = getattr(module, "_LATER", ())
+    made = sorted(w for w in words - known if w.isidentifier() and not keyword.iskeyword(w) and not w.startswith("_") and
+                  (w in later or hasattr(module, w)))
+    hidden = (known | set(made)) & set(vars(builtins))
+    places = [(n.lineno, n.col_offset) for node in ast.walk(tree) for n in annotation_names(node) if n.id in hidden]
+    lines = text.splitlines()
+    for line, column in sorted(set(places), reverse=True):
+        lines[line - 1] = lines[line - 1][:column] + "builtins." + lines[line - 1][column:]
+    return "\n".join(lines) + "\n" + "".join(f"{w}: Any\n" for w in made)
+
+
+def annotation_names(node):
+    """The names in the annotations of a node of a syntax tree."""
+    for field in ("annotation", "returns"):
+        if isinstance(getattr(node, field, None), ast.AST):
+            yield from (n for n in ast.walk(getattr(node, field)) if isinstance(n, ast.Name))
 
 
 def numpy_names():
@@ -337,15 +369,15 @@ text += array_class(rows, aliases) + results_classes(rows)
 names = numpy_names()
 text += "\n".join(function(row) for row in rows if row[0] not in ("fft", *names)) + "\n" + "".join(names.values())
 text += "\n".join(f"{name} = {op}" for name, op in aliases if name not in by_name and op != "fft") + "\n" + FUNCTIONS
-text += "\n".join(f"{name}: dtype" for name in dtypes if name not in by_name) + "\ndef __getattr__(name: str) -> Any: ...\n"
-write("__init__.pyi", text)
+text += "\n".join(f"{name}: dtype" for name in dtypes if name not in by_name) + "\n"
+write("__init__.pyi", with_others(ingot, text))
 for module in (linalg, fft, random):
     named = {n: module.__dict__[n].__name__ for n in module.__all__ if callable(module.__dict__[n])}
     text = HEAD + "from . import Array, ArrayLike, DTypeLike\n"
     named = {n: op for n, op in named.items() if op in by_name}
     used = sorted({f"_{op}_result" for op in named.values() if by_name[op][5]})
     text += (f"from . import {', '.join(used)}\n" if used else "") + "\n"
-    text += "\n".join(function(by_name[op], n) for n, op in named.items()) + "\ndef __getattr__(name: str) -> Any: ...\n"
-    write(module.__name__.rpartition(".")[2] + ".pyi", text)
+    text += "\n".join(function(by_name[op], n) for n, op in named.items()) + "\n"
+    write(module.__name__.rpartition(".")[2] + ".pyi", with_others(module, text))
 for module in ("cuda", "data", "lax", "nn", "optim", "team", "tree_util"):  # the others have annotations
-    write(module + ("/__init__" if is_package(module) else "") + ".pyi", plain_module(module))
+    write(module + ("/__init__" if is_package(module) else "") + ".pyi", with_others(getattr(ingot, module), plain_module(module)))

@@ -69,7 +69,12 @@ def _arrow_array(self, type=None):
 
 
 def _arrow_c_array(self, requested_schema=None):
-    """For libraries that read Arrow's arrays, such as polars. Needs pyarrow."""
+    """For libraries that read Arrow's arrays, such as polars. Needs pyarrow. A matrix is a structure of its columns."""
+    if self.ndim == 2:
+        import pyarrow
+        columns = [_arrow_array(column.copy()) for column in self.T]
+        names = [f"column_{i}" for i in range(len(columns))]
+        return pyarrow.StructArray.from_arrays(columns, names).__arrow_c_array__(requested_schema)
     return _arrow_array(self).__arrow_c_array__(requested_schema)
 
 

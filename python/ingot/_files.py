@@ -187,7 +187,7 @@ def save(path, x, *, chunks="auto", shards=None, compressors="auto", codecs="aut
                            _lengths("shards", shards, x.ndim), _codecs(key, options[key]), _fill(fill_value),
                            _json("attributes", attributes, dict, "a dictionary"),
                            _json("dimension_names", dimension_names, (tuple, list), "a list of names"), overwrite)
-    elif isinstance(x, dict):
+    elif isinstance(x, dict) and not name.endswith(_SETS):
         raise TypeError(f"save: '{name}' cannot hold a dictionary of arrays; use an .npz or .safetensors file")
     elif given:
         raise TypeError(f"save: {given[0]} is an option of .zarr and .h5 files, and '{name}' is neither; leave it out, or save to one")

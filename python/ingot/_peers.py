@@ -1,4 +1,4 @@
-"""Libraries that ask for a registration, or that test for NumPy's own types: einops, xarray and pandas. Each is adapted when it is
+"""Libraries that ask for a registration, or that test for NumPy's own types: einops, xarray, pandas and datasets. Each is adapted when it is
 imported, or now if it has been."""
 import sys
 
@@ -65,23 +65,60 @@ def _xarray(module):
         return _ingot.dtype(wide.name), missing
 
     module.maybe_promote = maybe_promote
+    for name in ("get_fill_value", "get_pos_infinity", "get_neg_infinity"):
+        setattr(module, name, _with_numpy_dtype(getattr(module, name)))
+
+
+def _with_numpy_dtype(function):
+    def wrapped(dtype, *args, **kwargs):
+        return function(dtype.__numpy_dtype__ if type(dtype) is _ingot.dtype else dtype, *args, **kwargs)
+
+    return wrapped
 
 
 def _pandas(module):
     """pandas tests for NumPy's arrays where a data frame is indexed by a mask, or is combined with a matrix."""
 
+    def plain(x):
+        return x.numpy() if type(x) is _ingot.Array else tuple(map(plain, x)) if type(x) is tuple else x
+
     def taking_ours(function):
         def wrapped(self, other, *args, **kwargs):
-            return function(self, other.numpy() if type(other) is _ingot.Array else other, *args, **kwargs)
+            return function(self, plain(other), *map(plain, args), **kwargs)
 
         wrapped.__name__, wrapped.__doc__, wrapped.__wrapped__ = function.__name__, function.__doc__, function
         return wrapped
 
     from pandas.core.indexing import _LocationIndexer
-    for kind, names in ((module.DataFrame, ("__getitem__", "_align_for_op")), (_LocationIndexer, ("__getitem__",))):
+    for kind, names in ((module.DataFrame, ("__getitem__", "__setitem__", "_align_for_op")), (_LocationIndexer, ("__getitem__", "__setitem__"))):
         for name in names:
             if hasattr(kind, name):
                 setattr(kind, name, taking_ours(getattr(kind, name)))
+    from pandas.core import algorithms
+    algorithms.isin = taking_ours(algorithms.isin)  # of a list of the elements it would compare identities
+
+
+def _datasets(module):
+    """dataset.with_format("ingot") gives arrays of Ingot where with_format("numpy") gives arrays and numbers of NumPy."""
+    def ours(x):
+        if isinstance(x, dict):
+            return {name: ours(value) for name, value in x.items()}
+        if isinstance(x, (list, tuple)):
+            return [ours(value) for value in x]
+        kind = getattr(getattr(x, "dtype", None), "kind", "")
+        return _ingot.asarray(x) if kind and kind in "biufc" else [ours(value) for value in x] if kind == "O" else x
+
+    class Formatter(module.NumpyFormatter):
+        def format_row(self, table):
+            return ours(super().format_row(table))
+
+        def format_column(self, table):
+            return ours(super().format_column(table))
+
+        def format_batch(self, table):
+            return ours(super().format_batch(table))
+
+    module._register_formatter(Formatter, "ingot", aliases=["ig"])
 
 
 def _numba(module):
@@ -115,7 +152,7 @@ def _numba(module):
     module.typeof_impl.register(_ingot.Array)(typeof)
 
 
-_ADAPT = {"numba.core.typing.typeof": _numba, "einops._backends": _einops, "xarray.core.dtypes": _xarray, "pandas.core.frame": _pandas}
+_ADAPT = {"numba.core.typing.typeof": _numba, "einops._backends": _einops, "xarray.core.dtypes": _xarray, "datasets.formatting": _datasets, "pandas.core.frame": _pandas}
 _kept = []
 
 

@@ -155,8 +155,9 @@ def _size(self):
 class _Methods:
     """The methods that are added to Array."""
 
-    def view(self, *shape):
+    def view(self, *shape, dtype=None):
         """The same elements, in another shape if one is given, or their bytes as another dtype, which cannot be written to."""
+        shape = shape if dtype is None else (*shape, dtype)
         if not shape:
             return self[...]
         if len(shape) > 1 or isinstance(shape[0], (int, tuple, list)):

@@ -41,7 +41,7 @@ ig_dtype format_dtype(const char *format)
     return IG_DTYPE_NONE;
 }
 
-/* The dtype of a code of NumPy, such as "<f8". Without the sign, "i8" and "u8" are names of this library. */
+/* The dtype of a code of NumPy: "<f8", or one letter, such as "d". Without the sign, "i8" and "u8" are names of this library. */
 static ig_dtype code_dtype(const char *text)
 {
     static const struct {
@@ -49,7 +49,10 @@ static ig_dtype code_dtype(const char *text)
         ig_dtype dtype;
     } codes[] = {{"?", IG_BOOL}, {"b1", IG_BOOL}, {"i1", IG_I8},  {"i2", IG_I16}, {"i4", IG_I32},
                  {"i8", IG_I64}, {"u1", IG_U8},   {"u2", IG_U16}, {"u4", IG_U32}, {"u8", IG_U64},
-                 {"f2", IG_F16}, {"f4", IG_F32},  {"f8", IG_F64}, {"c8", IG_C64}, {"c16", IG_C128}};
+                 {"f2", IG_F16}, {"f4", IG_F32},  {"f8", IG_F64}, {"c8", IG_C64}, {"c16", IG_C128},
+                 {"b", IG_I8},   {"h", IG_I16},   {"i", IG_I32},  {"l", IG_I64},  {"q", IG_I64},
+                 {"B", IG_U8},   {"H", IG_U16},   {"I", IG_U32},  {"L", IG_U64},  {"Q", IG_U64},
+                 {"e", IG_F16},  {"f", IG_F32},   {"d", IG_F64},  {"F", IG_C64},  {"D", IG_C128}};
     text += *text && strchr("<=|", *text) != NULL;
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (strcmp(text, codes[i].code) == 0)

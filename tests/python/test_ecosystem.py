@@ -22,6 +22,11 @@ def test_pandas():
     same("loc", frame.loc[v > 1.5].to_numpy(), np.array([[2.0, 5], [3, 6]]))
     same("assign", frame.assign(c=v)["c"].to_numpy(), np.array([1.0, 2, 3]))
     same("Series", pd.Series(v).to_numpy(), np.array([1.0, 2, 3]))
+    check("isin", frame["a"].isin(v[1:]).tolist() == [False, True, True])
+    frame.loc[v > 2.5, "b"] = 0
+    frame[v > 1.5] = ig.asarray(-1.0)
+    same("loc with a column", frame["b"].to_numpy(), np.array([4.0, -1, -1]))
+    check("elements", pd.Series(list(v)).tolist() == [1, 2, 3] and pd.Series([1.0, 2, 3]).map({1.0: v[0]}).isna().sum() == 2)
     same("asarray", ig.asarray(frame), frame.to_numpy())
 
 
@@ -35,7 +40,7 @@ def test_xarray():
     weights = xr.DataArray([1.0, 2, 3], dims="x")
     methods = {
         "where": lambda z: z.where(z > 3), "where(other)": lambda z: z.where(z > 3, -1), "shift": lambda z: z.shift(x=1),
-        "reindex": lambda z: z.reindex(x=[10, 15, 30]), "pad": lambda z: z.pad(y=1), "rolling": lambda z: z.rolling(y=2).mean(),
+        "reindex": lambda z: z.reindex(x=[10, 15, 30]), "pad": lambda z: z.pad(y=1), "rolling": lambda z: z.rolling(y=2).mean(), "rolling max": lambda z: z.rolling(y=2).max(),
         "std": lambda z: z.std("x"), "var": lambda z: z.var("x", ddof=1), "corr": lambda z: xr.corr(z, z * 2 + 1, "x"),
         "cov": lambda z: xr.cov(z, z, "x"), "weighted": lambda z: z.weighted(weights).mean("x"), "fillna": lambda z: z.where(z > 3).fillna(0),
         "polyfit": lambda z: z.polyfit("x", 1)["polyfit_coefficients"], "idxmax": lambda z: z.idxmax("x"), "median": lambda z: z.median("x"),
@@ -98,6 +103,30 @@ def test_polars():
     x = ig.asarray(X[:, 0].copy())
     same("Series", polars.Series("x", x).to_numpy(), X[:, 0])
     same("asarray", ig.asarray(polars.Series("x", [1.0, 2.0])), np.array([1.0, 2.0]))
+    check("without a copy", polars.Series("x", x).to_numpy(allow_copy=False).ctypes.data == x.ctypes.data)
+    same("DataFrame", polars.DataFrame(ig.asarray(X)).to_numpy(), X)
+
+
+def test_zarr():
+    import xarray
+    with tempfile.TemporaryDirectory() as folder:
+        xarray.DataArray(ig.asarray(X), dims=("x", "y"), name="w").to_zarr(folder + "/w.zarr")
+        same("to_zarr", xarray.open_zarr(folder + "/w.zarr")["w"].to_numpy(), X)
+    same("bytes", ig.asarray([1, 258], dtype="int32").view(dtype="B"), np.array([1, 0, 0, 0, 2, 1, 0, 0], "u1"))
+
+
+def test_plotly():
+    from plotly import graph_objects
+    check("plotly", graph_objects.Figure(graph_objects.Scatter(y=ig.arange(3.0))).to_json() == graph_objects.Figure(
+        graph_objects.Scatter(y=np.arange(3, dtype="f4"))).to_json())
+
+
+def test_datasets():
+    import datasets
+    rows = datasets.Dataset.from_dict({"x": [[1.0, 2], [3, 4]], "y": [0, 1], "z": ["a", "b"]}).with_format("ingot")
+    check("a row", isinstance(rows[0]["x"], ig.Array) and rows[0]["z"] == "a")
+    same("a batch", rows[:]["x"], np.array([[1, 2], [3, 4]], "f4"))
+    same("a column", next(iter(rows.iter(2)))["y"], np.array([0, 1]))
 
 
 def test_numba():

@@ -67,4 +67,8 @@ def wrong() -> None:
     worse: str = ig.sum(x)  # type: ignore[assignment]
     ig.mean()  # type: ignore[call-arg]
     x.device = 5  # type: ignore[misc, assignment]
-    print(bad, worse)
+    ig.summ(x)  # type: ignore[attr-defined]
+    x.summ()  # type: ignore[attr-defined]
+    nn.Linaer(1, 2)  # type: ignore[attr-defined]
+    ig.linalg.invv(x)  # type: ignore[attr-defined]
+    print(bad, worse, ig.cumsum(x), x.cumsum(), ig.linalg.inv(y), nn.tanh(x), x.astype(ig.float))
