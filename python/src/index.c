@@ -175,6 +175,9 @@ static PyObject *get_element(PyObject *self, const subscript *s, int64_t offset)
     PyObject *one = element_constant(self, offset);
     if (one || PyErr_Occurred() || array_settle(self) < 0)
         return one;
+    one = element_constant(self, offset);
+    if (one || PyErr_Occurred())
+        return one;
     return enter() ? get_apart(self, s) : NULL;
 }
 

@@ -112,6 +112,15 @@ PyObject *element_at(PyObject *o, int64_t i)
     return offset_of(o, i, &offset) ? element_constant(o, offset) : NULL;
 }
 
+/* The bits of an array of one number of the dtype; NULL if it is another array, or they are not known yet. */
+static const void *known_number(const array_object *o, ig_dtype dtype)
+{
+    if (o->number_dtype)
+        return o->number_dtype == dtype ? &o->number : NULL;
+    const bool fits = !o->view && ig_ndim(o->x) == 0 && ig_dtype_of(o->x) == dtype;
+    return fits && ig_is_evaluated(o->x) ? ig_data(o->x) : NULL;
+}
+
 bool element_set(PyObject *o, int64_t i, PyObject *value)
 {
     int64_t offset;
@@ -122,15 +131,18 @@ bool element_set(PyObject *o, int64_t i, PyObject *value)
     const ig_dtype dtype = ig_dtype_of(root->x);
     if (root->known || (object(o)->view && object(o)->view->part))
         return false;
+    char *data = ig_poke(root->x);
+    if (!data)
+        return false;
     const void *from = bits;
     if (is_array(value))
-        from = object(value)->number_dtype == dtype ? &object(value)->number : NULL;
-    else if (PyFloat_CheckExact(value) && (dtype == IG_F32 || dtype == IG_F64))
+        from = known_number(object(value), dtype);
+    else if (PyLong_CheckExact(value) ||
+             (PyFloat_CheckExact(value) && (dtype == IG_F32 || dtype == IG_F64)))
         from = number_bits(value, dtype, bits) > 0 ? bits : NULL;
     else
         return false;
-    char *data = from ? ig_poke(root->x) : NULL;
-    if (!data)
+    if (!from)
         return false;
     const size_t bytes = ig_dtype_bytes(dtype);
     memcpy(data + offset * (int64_t)bytes, from, bytes);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PENDING = 16, EAGER_BYTES = 1 << 16 };
+enum { PENDING = 16, EAGER_BYTES = 1 << 16, OWN_BYTES = 1 << 26 };
 
 static array_object *object(PyObject *o) { return (array_object *)o; }
 
@@ -322,19 +322,32 @@ static bool own_elements(array_object *root)
  * the root's old elements, which can then be changed in place. */
 static int settle(array_object *root, ig_array *also)
 {
-    if (ig_is_evaluated(root->x)) {
+    if (ig_is_evaluated(root->x) && (root->pending < 0 || ig_peek(root->x))) {
         root->pending = root->pending < 0 ? root->pending : 0;
         return 0;
     }
     if (root->pending < 0 || ++root->pending < PENDING || keeps_history() || trace_is_pure())
         return 0;
+    if ((int64_t)ig_size(root->x) * (int64_t)ig_dtype_bytes(ig_dtype_of(root->x)) > OWN_BYTES &&
+        ig_is_evaluated(root->x)) {
+        root->pending = 0;
+        return 0;
+    }
     const int done = try_evaluate(root->x, also);
     root->pending = done ? 0 : -1;
     root->eager = done > 0;
     return done < 0 || (done && !own_elements(root)) ? -1 : 0;
 }
 
-int array_settle(PyObject *o) { return settle(object(array_root(o)), NULL); }
+/* A root that is changed in a loop is evaluated at once: elements that are read are then constants, which do not hold its elements, so
+ * that these can be changed in place. */
+int array_settle(PyObject *o)
+{
+    array_object *root = object(array_root(o));
+    if (root->eager && root->pending >= 0)
+        root->pending = PENDING;
+    return settle(root, NULL);
+}
 
 static bool replace(array_object *root, ig_array *x, ig_array *also)
 {

@@ -254,6 +254,40 @@ def gradients():
     check("compiled", abs(float(step(ig.asarray(x))) - g(x)) < 1e-2 and abs(float(step(ig.asarray(x + 1))) - g(x + 1)) < 1)
 
 
-for test in (random_programs, in_place, held, gradients):
+def loops():
+    """Loops over elements of evaluated arrays whose elements are another array's in another order. They are in place after a few steps."""
+    def sort(x):
+        n = x.shape[0]
+        for i in range(n):
+            for j in range(n - 1 - i):
+                if x[j] > x[j + 1]:
+                    x[j], x[j + 1] = x[j + 1], x[j]
+        return x
+
+    makers = {"a reversed copy": lambda lib: lib.arange(12.0)[::-1].copy(), "a slice": lambda lib: (lib.arange(13.0) * -2)[1:].copy(),
+              "a transpose": lambda lib: lib.reshape(lib.arange(12.0), (3, 4)).T.copy().reshape(-1),
+              "one number": lambda lib: lib.broadcast_to(lib.asarray(1.0), (12,)).copy()}
+    for name, make in makers.items():
+        x = ig.eval(make(ig))
+        check(f"{name}, sorted", sort(x).tolist() == sort(make(np)).tolist())
+        place = x.ctypes.data
+        x[0], x[1] = x[1], x[0]
+        check(f"{name} in place", x.ctypes.data == place)
+    x, s, total = ig.eval(ig.zeros(3)), ig.eval(ig.asarray(2.5)), ig.eval(ig.ones(3).sum())
+    x[0], x[1], x[2] = s, total, 7
+    s += 1
+    check("arrays of one number", x.tolist() == [2.5, 3, 7])
+    x[-1] = True
+    check("a bool", x.tolist() == [2.5, 3, 1])
+    whole = ig.eval(ig.zeros(2, dtype="int8"))
+    for value in (300, -129, 1 << 70):
+        try:
+            whole[1] = value
+            check("too large", False, str(value))
+        except OverflowError:
+            check("too large", whole.tolist() == [0, 0])
+
+
+for test in (random_programs, in_place, loops, held, gradients):
     attempt(test.__name__, test)
 finish()
