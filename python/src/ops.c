@@ -2,11 +2,12 @@
  * parameters of the op say. An op object is a module function (as the self of a built-in function) and a method of
  * Array (as a descriptor). Methods have the array as their first argument. */
 #include "common.h"
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PARAMS = 16, MAX_INTS = 256, MAX_RESULTS = 1024, MAX_LIST = 1024 };
+enum { MAX_PARAMS = 16, MAX_INTS = 256, MAX_RESULTS = 1024, ARRAYS_ROOM = 64 };
 
 /* One op. */
 typedef struct op_entry {
@@ -40,9 +41,9 @@ typedef struct arguments {
     const char *device;
     int64_t ints[MAX_INTS];
     int n_ints;
-    ig_array *arrays[MAX_LIST];
+    ig_array *arrays[ARRAYS_ROOM];
     int n_arrays;
-    PyObject *kept;  /* a list with the items of sequences, or NULL */
+    PyObject *kept;  /* a list of objects that live until the call ends, or NULL */
     PyObject *first; /* the first argument, if its results may be views of it; or NULL */
 } arguments;
 
@@ -66,41 +67,57 @@ static bool set_array(arguments *a, ig_arg *to, const ig_param *p, PyObject *o)
     return to->u.array || wrong_type(a, p, o);
 }
 
-static bool set_arrays(arguments *a, ig_arg *to, PyObject *const *items, Py_ssize_t n)
+/* Keeps an object until the end of the call. Takes the reference. */
+static bool keep(arguments *a, PyObject *o)
 {
-    if (a->n_arrays + n > MAX_LIST) {
-        PyErr_Format(PyExc_ValueError, "%s: more than %d arrays", a->entry->op->name, MAX_LIST);
-        return false;
+    if (!a->kept)
+        a->kept = PyList_New(0);
+    const bool added = o && a->kept && PyList_Append(a->kept, o) == 0;
+    Py_XDECREF(o);
+    return added;
+}
+
+/* Room for n arrays: of the call, or in an object for a long list. NULL on failure. */
+static ig_array **room_for(arguments *a, Py_ssize_t n)
+{
+    if (n <= ARRAYS_ROOM - a->n_arrays) {
+        a->n_arrays += (int)n;
+        return a->arrays + a->n_arrays - n;
     }
-    ig_array **first = a->arrays + a->n_arrays;
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, n * (Py_ssize_t)sizeof(ig_array *));
+    return keep(a, bytes) ? (ig_array **)(void *)PyBytes_AsString(bytes) : NULL;
+}
+
+/* Takes the reference of the list. It is kept, since its items may have no other owner, as rows of an array. */
+static bool set_arrays(arguments *a, ig_arg *to, PyObject *list)
+{
+    const Py_ssize_t n = list ? PyList_Size(list) : 0;
+    if (!keep(a, list))
+        return false;
+    if (n > INT_MAX)
+        return PyErr_SetString(PyExc_ValueError, "a list of more than 2147483647 arrays"), false;
+    ig_array **all = room_for(a, n);
     for (Py_ssize_t i = 0; i < n; i++)
-        if (!(a->arrays[a->n_arrays++] = to_array(items[i])))
+        if (!all || !(all[i] = to_array(PyList_GetItem(list, i))))
             return false;
     to->kind = IG_ARG_ARRAYS;
-    to->u.arrays.v = first;
+    to->u.arrays.v = all;
     to->u.arrays.n = (int)n;
     return true;
 }
 
+static PyObject *list_of(PyObject *const *items, Py_ssize_t n)
+{
+    PyObject *list = PyList_New(n);
+    for (Py_ssize_t i = 0; list && i < n; i++)
+        PyList_SetItem(list, i, Py_NewRef(items[i]));
+    return list;
+}
+
 static bool set_sequence(arguments *a, ig_arg *to, const ig_param *p, PyObject *o)
 {
-    if (has(p, IG_ARG_ARRAYS)) {
-        PyObject *list = PySequence_List(o);
-        if (!list)
-            return false;
-        PyObject *items[MAX_LIST];
-        const Py_ssize_t n = PyList_Size(list);
-        for (Py_ssize_t i = 0; i < n && i < MAX_LIST; i++)
-            items[i] = PyList_GetItem(list, i);
-        const bool set = set_arrays(a, to, items, n);
-        if (a->kept) {
-            const bool added = PyList_Append(a->kept, list) == 0;
-            Py_DECREF(list);
-            return set && added;
-        }
-        a->kept = list; /* the items may have no other owner, as rows of an array */
-        return set;
-    }
+    if (has(p, IG_ARG_ARRAYS))
+        return set_arrays(a, to, PySequence_List(o));
     if (!has(p, IG_ARG_INTS))
         return has(p, IG_ARG_ARRAY) ? set_array(a, to, p, o) : wrong_type(a, p, o);
     int64_t *v = a->ints + a->n_ints;
@@ -235,7 +252,8 @@ static bool set_positional(arguments *a, PyObject *const *args, Py_ssize_t n)
         to->name = NULL;
         if (p->variadic) {
             const bool list = n - i == 1 && (PyList_Check(args[i]) || PyTuple_Check(args[i]));
-            return list ? set_sequence(a, to, p, args[i]) : set_arrays(a, to, args + i, n - i);
+            return list ? set_sequence(a, to, p, args[i])
+                        : set_arrays(a, to, list_of(args + i, n - i));
         }
         if (!set_argument(a, to, p, args[i]))
             return false;

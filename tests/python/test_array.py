@@ -237,6 +237,7 @@ def owners():
     import threading
     x = ig.asarray([[1.0, 2.0], [3.0, 4.0]])
     same("the rows of an array", ig.stack(x * 1), np.array([[1, 2], [3, 4]], "f"))
+    same("5000 arrays", ig.concat([ig.full(2, i) for i in range(5000)]), np.repeat(np.arange(5000), 2))
     same("the rows of an array, joined", ig.concat(x + 0), np.array([1, 2, 3, 4], "f"))
     raises("many keywords of a method", TypeError, lambda: x.sum(**{f"a{i}": 1 for i in range(40)}))
     raises("divmod by a text", TypeError, lambda: divmod(x, "a"))
