@@ -179,24 +179,32 @@ static const char *ops_of(const program *p, int n, char out[static OP_BYTES])
     return out;
 }
 
-ig_status fallback_check_sizes(const schedule *s, int i, const backend *dev)
+static ig_status check_size(const slot *t, const backend *dev)
 {
     char asked[SIZE_ROOM], most[SIZE_ROOM];
+    const uint64_t bytes = (uint64_t)t->bytes;
+    if (bytes <= dev->limits.alloc_bytes || t->kind == SLOT_ROWS)
+        return IG_OK;
+    pool_refuse();
+    FAIL(IG_ERR_UNSUPPORTED, "an array has %llu bytes (%s), but a buffer has at most %s there",
+         (unsigned long long)bytes, size_text(bytes, asked),
+         size_text(dev->limits.alloc_bytes, most));
+}
+
+ig_status fallback_check_sizes(const schedule *s, int i, const backend *dev)
+{
     if (!dev->limits.alloc_bytes ||
         (dev->limits.reach_bytes && s->program[i].kind != PROGRAM_KERNEL)) /* it runs in tiles */
         return IG_OK;
-    for (int k = 0; k < s->n_slot; k++) {
-        const uint64_t bytes = (uint64_t)s->slot[k].bytes;
-        if (bytes <= dev->limits.alloc_bytes || s->slot[k].kind == SLOT_ROWS)
-            continue;
-        for (int j = i; j < i + s->program[i].chain; j++)
-            if (program_touches(&s->program[j], k)) {
-                pool_refuse();
-                FAIL(IG_ERR_UNSUPPORTED,
-                     "an array has %llu bytes (%s), but a buffer has at most %s there",
-                     (unsigned long long)bytes, size_text(bytes, asked),
-                     size_text(dev->limits.alloc_bytes, most));
-            }
+    for (int j = i; j < i + s->program[i].chain; j++) {
+        const program *p = &s->program[j];
+        int core[3];
+        for (int k = program_core_slots(p, core) - 1; k >= 0; k--)
+            TRY(check_size(&s->slot[core[k]], dev));
+        for (int k = 0; k < p->pre.n_operand; k++)
+            TRY(check_size(&s->slot[p->pre.operand[k].slot], dev));
+        for (int k = 0; k < p->post.n_operand; k++)
+            TRY(check_size(&s->slot[p->post.operand[k].slot], dev));
     }
     return IG_OK;
 }

@@ -157,30 +157,42 @@ static int safe_from(const schedule *s)
     return i;
 }
 
+/* The operands of a program: those of both tapes, one after the other. */
+static const operand *operand_at(const program *p, int i)
+{
+    return i < p->pre.n_operand ? &p->pre.operand[i] : &p->post.operand[i - p->pre.n_operand];
+}
+
 /* The donated leaf whose buffer slot i may use, or -1. Prefers one that is free when the slot is
  * computed: then it is computed in place, without a copy. */
 static int leaf_for(const graph *g, const schedule *s, int i)
 {
-    const int at = s->slot[i].first, copied = copied_slot(s, &s->program[at], i);
-    int found = -1;
-    for (int k = copied < 0 ? 0 : copied; k < g->n_leaf; k++) {
-        if (!g->donated[k] || s->slot[k].shares >= 0 || !may_share(s, at, k, i))
+    const int at = s->slot[i].first;
+    const program *p = &s->program[at];
+    int free = -1, found = -1;
+    for (int o = 0; o < p->pre.n_operand + p->post.n_operand; o++) {
+        const int k = operand_at(p, o)->slot;
+        if (k >= g->n_leaf || !g->donated[k] || s->slot[k].shares >= 0 || !may_share(s, at, k, i))
             continue;
-        if (copied >= 0 || is_free_by_then(&s->program[at], k, i))
-            return k;
-        found = found < 0 ? k : found;
+        int *best = copied_slot(s, p, i) == k || is_free_by_then(p, k, i) ? &free : &found;
+        *best = *best < 0 || k < *best ? k : *best;
     }
-    return found;
+    return free >= 0 ? free : found;
 }
 
 /* The temporary that may share the memory of slot i, or -1. */
 static int temporary_for(const schedule *s, int i)
 {
-    const int at = s->slot[i].first, copied = copied_slot(s, &s->program[at], i);
-    for (int k = copied < 0 ? 0 : copied; k < s->n_slot && (copied < 0 || k == copied); k++)
-        if (s->slot[k].kind == SLOT_TEMP && s->slot[k].shares < 0 && may_share(s, at, k, i))
-            return k;
-    return -1;
+    const int at = s->slot[i].first;
+    const program *p = &s->program[at];
+    int found = -1;
+    for (int o = 0; o < p->pre.n_operand + p->post.n_operand; o++) {
+        const int k = operand_at(p, o)->slot;
+        if ((found < 0 || k < found) && s->slot[k].kind == SLOT_TEMP && s->slot[k].shares < 0 &&
+            may_share(s, at, k, i))
+            found = k;
+    }
+    return found;
 }
 
 /* An output uses the buffer of a donated leaf, or shares its own with a temporary. The leaf or temporary must be read
@@ -228,27 +240,37 @@ typedef struct extent {
     int64_t begin, bytes;
     int from, until; /* programs during which it is in use */
     int slot;        /* the latest slot in it */
+    int next;        /* another extent whose latest slot has the same last reader, or -1 */
 } extent;
 
 /* The arena while it is laid out. */
 typedef struct arena {
     extent *extent; /* in the order of first writes */
     int *of;        /* of each slot: its extent */
+    int *ended;     /* of each program: an extent whose latest slot it is the last to read, or -1 */
     extent **order; /* by size; those already placed, by begin */
     int n;
 } arena;
 
-/* Slot i takes the extent of a slot that its first program may overwrite, or a new one. */
+/* Slot i takes the first extent whose slot its first program may overwrite, or a new one. */
 static void take_extent(const schedule *s, arena *a, int i)
 {
     const slot *t = &s->slot[i];
-    int k = 0;
-    while (k < a->n && !may_share(s, t->first, a->extent[k].slot, i))
-        k++;
-    if (k == a->n)
-        a->extent[a->n++] = (extent){.bytes = aligned(t->bytes), .from = t->from};
+    int *found = NULL, k;
+    for (int *at = &a->ended[t->first]; *at >= 0; at = &a->extent[*at].next)
+        if ((!found || *at < *found) && may_share(s, t->first, a->extent[*at].slot, i))
+            found = at;
+    if (found) {
+        k = *found;
+        *found = a->extent[k].next;
+    } else {
+        k = a->n++;
+        a->extent[k] = (extent){.bytes = aligned(t->bytes), .from = t->from};
+    }
     a->extent[k].until = t->until;
     a->extent[k].slot = i;
+    a->extent[k].next = a->ended[t->last];
+    a->ended[t->last] = k;
     a->of[i] = k;
 }
 
@@ -266,10 +288,10 @@ static void place_extent(extent **placed, int n, extent *e)
     e->begin = 0;
     for (int k = 0; k < n; k++) {
         const extent *other = placed[k];
-        if (other->until < e->from || other->from > e->until)
-            continue;
         if (other->begin - e->begin >= e->bytes)
             break;
+        if (other->until < e->from || other->from > e->until)
+            continue;
         const int64_t end = other->begin + other->bytes;
         e->begin = end > e->begin ? end : e->begin;
     }
@@ -305,11 +327,12 @@ static ig_status place_temporaries(schedule *s)
     arena a = {.extent = memory_get(n * sizeof *a.extent),
                .of = memory_get(n * sizeof *a.of),
                .order = memory_get(n * sizeof *a.order)};
-    int *head = memory_get((m + n) * sizeof *head), *next = head ? head + m : NULL;
+    int *head = memory_get((2 * m + n) * sizeof *head), *next = head ? head + 2 * m : NULL;
     const bool ok = a.extent && a.of && a.order && head;
     if (ok) {
         /* Lists of slots by their first program. */
-        memset(head, -1, m * sizeof *head);
+        memset(head, -1, 2 * m * sizeof *head);
+        a.ended = head + m;
         for (int i = s->n_slot - 1; i >= 0; i--)
             if (is_in_arena(&s->slot[i])) {
                 next[i] = head[s->slot[i].first];
