@@ -205,6 +205,33 @@ IG_API ig_status ig_onnx_use_get(ig_onnx *m, int i, ig_onnx_use *use);
  * their content counts only if it decides shapes. device: as for ig_could_eval; NULL: the current one. */
 IG_API ig_status ig_onnx_place(ig_onnx *m, const char *device, ig_onnx_value *const *inputs);
 
+/* ---- exporting graphs ---------------------------------------------------------------------- */
+
+/* One construction of a graph: inputs, such as ig_placeholder, and outputs that are computed from them. */
+typedef struct ig_onnx_trace {
+    ig_array *const *inputs, *const *outputs;
+} ig_onnx_trace;
+
+typedef struct ig_onnx_export_call {
+    size_t size; /* sizeof(ig_onnx_export_call) */
+    int n_inputs, n_outputs, n_weights;
+    const char *const *input_names, *const *output_names;
+    /* Arrays that get these names as tensors of the model. Other arrays that the graph reads get names, too. */
+    ig_array *const *weights;
+    const char *const *weight_names;
+    /* One trace: all shapes are fixed. Three traces of the same function, for inputs that differ in the lengths of some axes:
+     * these axes have any length in the model, and `symbol` is their name. They have one length in each trace, and three
+     * different ones in all. */
+    const ig_onnx_trace *traces;
+    int n_traces;
+    const char *symbol;
+    int64_t external; /* as for ig_onnx_builder_external */
+} ig_onnx_export_call;
+
+/* Writes the graph as a model of opset 18. What does not depend on the inputs is evaluated. An op that ONNX cannot express, and
+ * a shape that is neither fixed nor a sum or multiple of the symbolic length, is an error that names the node. */
+IG_API ig_status ig_onnx_export(const ig_onnx_export_call *call, const char *path);
+
 /* ---- writing models ------------------------------------------------------------------------ */
 
 /* A model that is written node by node, in opset 17. Names are chosen by the caller; each is defined once, before it is used.

@@ -1,5 +1,5 @@
 """ONNX models: model = load(path), model(x) runs it, model.apply(x) builds its graph on lazy arrays, which can be
-differentiated, and model.weights are its tensors."""
+differentiated, and model.weights are its tensors. export(net, inputs, path) writes a network or function as a model."""
 from __future__ import annotations
 
 import os
@@ -177,3 +177,89 @@ class Model:
 def load(source: Any, folder: Any = None) -> Model:
     """The model of a file, or of bytes. folder: where the external data of bytes is."""
     return Model(source, folder)
+
+
+# ---- export ----
+
+def _names(given, n, default):
+    """n names: those that are given, then default, or default_0, default_1, ..."""
+    given = [given] if isinstance(given, str) else list(given or ())
+    if len(given) > n:
+        raise ValueError(f"{len(given)} names are given for {n} {default}s: {', '.join(given)}")
+    return given + [default if n == 1 else f"{default}_{i}" for i in range(len(given), n)]
+
+
+def _parameters(function):
+    """(name, array) for the arrays of a module, or of the modules that a function uses."""
+    from . import _jit, nn
+    from .nn.module import _walk
+    if isinstance(function, nn.Module):
+        return [(path, x) for path, _, _, _, x in _walk(function)], [function]
+    modules = []
+    for place in _jit._Outside(function).found:
+        value = _jit._get(place)
+        if isinstance(value, nn.Module) and not any(value is module for module, _ in modules):
+            modules.append((value, str(place[1]) if type(place[0]) is dict and place[1] else "module"))
+    return ([(path, x) for module, name in modules for path, _, _, _, x in _walk(module, "" if len(modules) == 1 else name)],
+            [module for module, _ in modules])
+
+
+def _axes(dynamic_axes, batch, names, inputs):
+    """The symbol of the axes without a fixed length, and these axes of each input."""
+    chosen, symbols = [set() for _ in inputs], set()
+    if batch:
+        symbols.add(batch if isinstance(batch, str) else "batch")
+        chosen = [{0} if x.ndim else set() for x in inputs]
+    for name, axes in (dynamic_axes or {}).items():
+        if name not in names:
+            continue  # an output: its axes follow
+        at = names.index(name)
+        for axis in axes:
+            if not -inputs[at].ndim <= axis < inputs[at].ndim:
+                raise ValueError(f"the input '{name}' has {inputs[at].ndim} axes, so none is {axis}")
+            chosen[at].add(axis % inputs[at].ndim)
+            symbols.add(axes[axis] if isinstance(axes, dict) else "batch")
+    if len(symbols) > 1:
+        raise ValueError(f"one symbol is possible for axes without a fixed length, not {len(symbols)}: {', '.join(sorted(symbols))}")
+    lengths = {inputs[i].shape[axis] for i, axes in enumerate(chosen) for axis in axes}
+    if len(lengths) > 1:
+        raise ValueError(f"axes with the symbol '{symbols.pop()}' have the lengths {sorted(lengths)} in the example; give one length")
+    return (symbols.pop() if lengths else ""), chosen, max([2, *lengths])
+
+
+def export(function: Any, inputs: Any, path: Any, input_names: Any = None, output_names: Any = None,
+           dynamic_axes: dict[str, Any] | None = None, batch: bool | str = False, external: int = -1) -> None:
+    """Writes a module or a function of arrays as an ONNX model.
+
+    inputs: example arguments, one array or a tuple or list of arrays; their elements are not used. Modules are exported as in
+    evaluation, and their arrays become tensors with the names of state_dict. batch: the first axis of all inputs has any length;
+    a string is its name. dynamic_axes: these axes have any length, {"x": {0: "batch"}}. The function is then called for three
+    lengths, and must do the same for all. external: as for Model.save."""
+    from . import zeros
+    from .transform import Trace
+    from .tree_util import Flat
+    examples = [_ingot.asarray(x) for x in (inputs if isinstance(inputs, (tuple, list)) else (inputs,))]
+    names = _names(input_names, len(examples), "input")
+    symbol, chosen, length = _axes(dynamic_axes, batch, names, examples)
+    weights, modules = _parameters(function)
+    modes = [(module, module.training) for one in modules for module in one.modules()]
+    ins, outs = [], []
+    try:
+        for module, _ in modes:
+            module.training = False
+        for times in range(1, 4 if symbol else 2):
+            shapes = [tuple(times * length if axis in chosen[i] else n for axis, n in enumerate(x.shape)) for i, x in enumerate(examples)]
+            made = [_ingot._placeholder(zeros(shape, dtype=x.dtype)) for shape, x in zip(shapes, examples)]
+            with Trace("onnx.export", True):
+                flat = Flat(function(*map(_ingot._again, made)))
+            ins.append(made)
+            outs.append([_ingot._plain(x) for x in flat.leaves])
+    finally:
+        for module, mode in modes:
+            module.training = mode
+    if not outs[0]:
+        raise ValueError("the function returns no array")
+    if any(len(each) != len(outs[0]) for each in outs):
+        raise ValueError(f"the function returns {', '.join(str(len(each)) for each in outs)} arrays for three lengths of '{symbol}'")
+    _ingot._onnx_export(os.fspath(path), ins, outs, names, _names(output_names, len(outs[0]), "output"),
+                        [x for _, x in weights], [name for name, _ in weights], symbol, external)

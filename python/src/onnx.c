@@ -394,6 +394,75 @@ static PyObject *fn_onnx_load(PyObject *self, PyObject *args)
     return (PyObject *)o;
 }
 
+/* ---- export ---- */
+
+enum { TRACES = 3 };
+
+/* The texts of a list of strings, which keeps them; NULL with an exception. */
+static const char **texts_list(PyObject *list)
+{
+    const Py_ssize_t n = PyList_Size(list);
+    const char **texts = n < 0 ? NULL : calloc((size_t)n + 1, sizeof *texts);
+    for (Py_ssize_t i = 0; texts && i < n; i++)
+        if (!(texts[i] = PyUnicode_AsUTF8AndSize(PyList_GetItem(list, i), NULL))) {
+            free(texts);
+            return NULL;
+        }
+    return texts;
+}
+
+/* _onnx_export(path, inputs, outputs, input names, output names, weights, weight names, symbol, external). inputs and outputs: a
+ * list of arrays for each trace. */
+static PyObject *fn_onnx_export(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *path, *ins, *outs, *weights, *names[3];
+    ig_onnx_export_call c = {.size = sizeof c};
+    long long external;
+    if (!PyArg_ParseTuple(args, "O&O!O!O!O!O!O!sL:_onnx_export", PyUnicode_FSConverter, &path,
+                          &PyList_Type, &ins, &PyList_Type, &outs, &PyList_Type, &names[0],
+                          &PyList_Type, &names[1], &PyList_Type, &weights, &PyList_Type, &names[2],
+                          &c.symbol, &external))
+        return NULL;
+    ig_array **in[TRACES] = {NULL}, **out[TRACES] = {NULL}, **w = array_list(weights, &c.n_weights);
+    ig_onnx_trace traces[TRACES];
+    const char **texts[3] = {NULL};
+    bool fine = w != NULL;
+    c.n_traces = (int)PyList_Size(ins);
+    for (int t = 0; fine && t < c.n_traces && t < TRACES; t++) {
+        fine = (in[t] = array_list(PyList_GetItem(ins, t), &c.n_inputs)) &&
+               (out[t] = array_list(PyList_GetItem(outs, t), &c.n_outputs));
+        traces[t] = (ig_onnx_trace){in[t], out[t]};
+    }
+    for (int i = 0; fine && i < 3; i++)
+        fine = (texts[i] = texts_list(names[i])) != NULL;
+    ig_status status = IG_ERR_ARGUMENT;
+    if (fine && (fine = enter())) {
+        c.input_names = texts[0];
+        c.output_names = texts[1];
+        c.weight_names = texts[2];
+        c.weights = w;
+        c.traces = traces;
+        c.external = external;
+        Py_BEGIN_ALLOW_THREADS graph_lock_plain();
+        status = ig_onnx_export(&c, PyBytes_AsString(path));
+        graph_unlock();
+        Py_END_ALLOW_THREADS leave();
+    }
+    for (int i = 0; i < TRACES; i++) {
+        free(in[i]);
+        free(out[i]);
+        free(texts[i]);
+    }
+    free(w);
+    Py_DECREF(path);
+    if (!fine)
+        return NULL;
+    if (status != IG_OK)
+        return raise_stopped();
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef onnx_methods[] = {
     {"inputs", onnx_inputs, METH_NOARGS, NULL},
     {"outputs", onnx_outputs, METH_NOARGS, NULL},
@@ -427,5 +496,6 @@ bool onnx_setup(PyObject *module)
 
 PyMethodDef onnx_functions[] = {
     {"_onnx_load", fn_onnx_load, METH_VARARGS, NULL},
+    {"_onnx_export", fn_onnx_export, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/ops/contract.h"
+#include "engine/ops/conv.h"
 #include "engine/ops/grad.h"
 #include "engine/ops/index.h"
 #include "engine/ops/native.h"
@@ -137,12 +138,6 @@ static ig_array *conv_result(const conv *c, ig_array *x, ig_array *weight)
 
 /* ---- gradients: each kind of convolution is the gradient of the other with respect to x ---- */
 
-typedef struct conv_numbers {
-    bool transposed;
-    int n, groups;
-    int64_t stride[WINDOW_AXES_MOST], padding[WINDOW_AXES_MOST], dilation[WINDOW_AXES_MOST];
-} conv_numbers;
-
 /* g convolved back over x: output_padding covers the elements that the last window did not reach. */
 static ig_array *pull_back(const conv_numbers *c, const view *x, ig_array *weight, ig_array *g)
 {
@@ -194,6 +189,11 @@ static ig_array *with_gradient(const conv *c, conv_numbers numbers, ig_array *y)
     *kept = numbers;
     ig_array *in[3] = {c->x, c->weight, c->bias};
     return ig_custom_grad(y, in, c->bias ? 3 : 2, pull_conv, kept, memory_free);
+}
+
+const conv_numbers *conv_of(const ig_array *x)
+{
+    return x->custom && x->custom->pull == pull_conv ? x->custom->context : NULL;
 }
 
 static conv_numbers numbers_of(const conv *c, bool transposed)

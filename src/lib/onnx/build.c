@@ -1,5 +1,6 @@
 /* Writes models: ig_onnx_builder. All of the graph but its tensors goes into one growing message, because fields may have any
  * order. Tensors follow when the model is saved. */
+#include "lib/onnx/build.h"
 #include "lib/onnx/fields.h"
 #include "lib/onnx/read.h"
 #include "lib/onnx/store.h"
@@ -24,6 +25,7 @@ struct ig_onnx_builder {
     int n_weights, room;
     uint64_t weight_bytes;
     int64_t external; /* see ig_onnx_builder_external */
+    int opset;
     bool failed;
 };
 
@@ -33,9 +35,12 @@ ig_onnx_builder *ig_onnx_builder_new(const char *name)
     if (!b)
         return NULL;
     b->external = -1;
+    b->opset = OPSET;
     onnx_write_text(&b->w, GRAPH_NAME, name ? name : "model");
     return b;
 }
+
+void onnx_builder_opset(ig_onnx_builder *b, int opset) { b->opset = opset; }
 
 void ig_onnx_builder_free(ig_onnx_builder *b)
 {
@@ -186,7 +191,7 @@ static bool model_write(const ig_onnx_builder *b, onnx_store *s, onnx_writer *w)
     onnx_write_text(w, MODEL_PRODUCER, "ingot");
     onnx_write_text(w, MODEL_PRODUCER_VERSION, ig_version());
     const size_t opset = onnx_write_begin(w, MODEL_OPSET);
-    onnx_write_int(w, OPSET_VERSION, OPSET);
+    onnx_write_int(w, OPSET_VERSION, b->opset);
     onnx_write_end(w, opset);
     const size_t graph = onnx_write_begin(w, MODEL_GRAPH);
     onnx_write_raw(w, b->w.at, b->w.used);
