@@ -2,6 +2,7 @@
 the built package."""
 import ast
 import builtins
+import importlib
 import keyword
 import os
 import re
@@ -379,5 +380,6 @@ for module in (linalg, fft, random):
     text += (f"from . import {', '.join(used)}\n" if used else "") + "\n"
     text += "\n".join(function(by_name[op], n) for n, op in named.items()) + "\n"
     write(module.__name__.rpartition(".")[2] + ".pyi", with_others(module, text))
-for module in ("cuda", "data", "lax", "nn", "optim", "team", "tree_util"):  # the others have annotations
-    write(module + ("/__init__" if is_package(module) else "") + ".pyi", with_others(getattr(ingot, module), plain_module(module)))
+for name in ("cuda", "data", "lax", "nn", "nn/functional", "nn/init", "nn/utils", "optim", "optim/lr_scheduler", "team", "tree_util"):
+    module = importlib.import_module("ingot." + name.replace("/", "."))  # modules that are not here have annotations
+    write(name + ("/__init__" if is_package(name) else "") + ".pyi", with_others(module, plain_module(name)))

@@ -4,6 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 import ingot as ig
+import ingot.nn.functional as F
+import ingot.numpy as jnp
 from ingot import cuda, data, nn, optim
 
 x: ig.Array = ig.arange(6.0)
@@ -27,6 +29,7 @@ loss, both = ig.value_and_grad(lambda w: ig.sum(w["a"] * w["b"]))({"a": x, "b": 
 fast = ig.jit(lambda v: v + 1)(x)
 mapped = ig.vmap(lambda row: row.sum())(a)
 count: int = len(a) + int(ig.sum(ig.arange(3)))
+joined: ig.Array = F.relu(jnp.zeros(3)) + nn.functional.softmax(x, -1)[:3]
 names: list[str] = [d.kind for d in ig.devices()]
 
 
@@ -59,7 +62,7 @@ def twice(v: Any, w: Any) -> None:
 
 out = ig.zeros(6)
 twice[1, 8](x, out)
-print(shape, number, device, kind, z, q, r, values, spectrum, normal, rows, gradient, loss, both, fast, mapped, count, names, value, data)
+print(shape, number, device, kind, z, q, r, values, spectrum, normal, rows, gradient, loss, both, fast, mapped, count, names, value, data, joined)
 
 
 def wrong() -> None:
@@ -69,6 +72,7 @@ def wrong() -> None:
     x.device = 5  # type: ignore[misc, assignment]
     ig.summ(x)  # type: ignore[attr-defined]
     x.summ()  # type: ignore[attr-defined]
+    F.relluu(x)  # type: ignore[attr-defined]
     nn.Linaer(1, 2)  # type: ignore[attr-defined]
     ig.linalg.invv(x)  # type: ignore[attr-defined]
     print(bad, worse, ig.cumsum(x), x.cumsum(), ig.linalg.inv(y), nn.tanh(x), x.astype(ig.float))
