@@ -68,7 +68,6 @@ class _Carry:
 
     def begin(self):
         self.stand = [_ingot._placeholder(x) for x in self.first]
-        return _given(self.structure, self.stand)
 
     def end(self, tree):
         """The arrays of what a step returned; None if the dtype of a number has to change first."""
@@ -115,8 +114,9 @@ def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
     after = None
     while after is None:
         stand = [_ingot._placeholder(x, 0) for x in rows]
-        with Trace("scan", True):
-            result = f(carry.begin(), _given(row_structure, stand))
+        carry.begin()
+        with Trace("scan", True, carry.stand + stand):
+            result = f(_given(carry.structure, carry.stand), _given(row_structure, stand))
         if not isinstance(result, tuple) or len(result) != 2:
             raise TypeError(f"scan: the function must return (carry, y), not {type(result).__name__}")
         after = carry.end(result[0])
@@ -132,9 +132,9 @@ def while_loop(cond_fun, body_fun, init_val):
     carry = _Carry("while_loop", "the value", init_val)
     after = None
     while after is None:
-        val = carry.begin()
-        with Trace("while_loop", True):
-            more, val = cond_fun(_given(carry.structure, carry.stand)), body_fun(val)
+        carry.begin()
+        with Trace("while_loop", True, carry.stand):
+            more, val = cond_fun(_given(carry.structure, carry.stand)), body_fun(_given(carry.structure, carry.stand))
         after = carry.end(val)
     if not isinstance(more, (Array, bool)):
         raise TypeError(f"while_loop: cond_fun must return one bool, not {type(more).__name__}")
@@ -231,7 +231,7 @@ def _branch(who, index, branches, operands):
     stand = [_ingot._placeholder(x) for x in leaves]
     outputs, first = [], None
     for k, branch in enumerate(branches):
-        with Trace(who, True):
+        with Trace(who, True, stand):
             made = _map(_array, branch(*_given(structure, stand)))
         found, own = flatten(made)
         if first is None:

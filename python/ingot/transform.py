@@ -12,7 +12,8 @@ _again = _ingot._again
 
 
 class _Active(_local):
-    """The open traces of a thread: the arrays that gradients are taken by, and the objects whose state may change."""
+    """The open traces of a thread: the arrays that gradients are taken by or that stand for others, and the objects whose state may
+    change."""
 
     def __init__(self):
         self.inputs, self.objects = [], []
@@ -351,6 +352,11 @@ def hessian(fun, argnums=0, has_aux=False):
     return jacrev(jacrev(fun, argnums, has_aux), argnums, has_aux)
 
 
+def _outside():
+    """The arrays of open traces, which a function may know from outside."""
+    return [x for inputs in _active.inputs for x in inputs]
+
+
 def checkpoint(fun):
     """The function, whose gradient computes the intermediate results again instead of keeping them."""
 
@@ -364,7 +370,7 @@ def checkpoint(fun):
             result = Flat(fun(*args, **kwargs))
         finally:
             given.close()
-        fresh += [x for inputs in _active.inputs for x in inputs]  # which the function may know from outside
+        fresh += _outside()
         return unflatten(result.structure, [_ingot._checkpoint(o, fresh) for o in result.leaves])
 
     return wrapped
@@ -386,7 +392,9 @@ def custom_grad(fun, rule):
             given.close()
         if not isinstance(result, Array):
             raise TypeError(f"custom_grad needs a function whose result is one array, not {type(result).__name__}")
-        return _ingot._custom_grad(_ingot._plain(result), fresh, rule)
+        outside = _outside()  # for the rule: it may use them, too
+        return _ingot._custom_grad(_ingot._plain(result), fresh + outside, rule if not outside else lambda inputs, out, g: [
+            *rule(inputs[:len(fresh)], out, g), *[None] * len(outside)])
 
     return wrapped
 
@@ -464,7 +472,7 @@ def vmap(fun, in_axes=0, out_axes=0, axis_size=None):
         if in_axes == 0 == out_axes and not kwargs and _are_arrays(args) and args:  # usually
             axes, size = _check_axes(args, [0] * len(args), axis_size)
             examples = [_ingot._placeholder(x, 0) for x in args]
-            with Trace("vmap", True):
+            with Trace("vmap", True, examples):
                 result = fun(*[_again(x) for x in examples])
             if type(result) is Array:
                 return _ingot._vmap([_ingot._plain(result)], examples, args, axes)[0]
@@ -474,7 +482,7 @@ def vmap(fun, in_axes=0, out_axes=0, axis_size=None):
         axes += [0] * (len(flat.leaves) - len(axes))
         axes, size = _check_axes(flat.leaves, axes, axis_size)
         examples = [_ingot._handle(x) if axis < 0 else _ingot._placeholder(x, axis) for x, axis in zip(flat.leaves, axes)]
-        with Trace("vmap", True):
+        with Trace("vmap", True, examples):
             given = Given(flat.structure, map(_again, examples), flat.objects)
             changes = None
             try:

@@ -235,6 +235,41 @@ def nested():
     same("checkpoint", ig.grad(lambda v: ig.checkpoint(relu_sum)(v))(xs), np.where(np.asarray(xs) > 0, 2 * np.asarray(xs), 0), 1e-12)
 
 
+def recomputed():
+    """checkpoint and custom_grad in loops, branches, vmap and each other, also of arrays that the function knows from outside."""
+    def scanned(step, x):
+        return lax.scan(lambda c, v: (c * 0.5 + step(c, v), c), x, ig.stack([x, x * 2]))
+
+    functions = {
+        "map": lambda x, k: lax.map(lambda v: k(lambda u: ig.sin(u) * v)(v * 2), ig.stack([x, x * 2])),
+        "scan": lambda x, k: scanned(lambda c, v: k(lambda u: ig.sin(u) * v * c)(v * 2), x)[1],
+        "cond": lambda x, k: lax.cond((x * x).sum() > 0, k(lambda v: ig.sin(v) * x), lambda v: v, x * 2),
+        "vmap": lambda x, k: ig.vmap(lambda v: k(lambda u: ig.sin(u) * v * v)(v * 2))(ig.stack([x, x * 2])),
+        "vmap of a scan": lambda x, k: ig.vmap(lambda r: scanned(lambda c, v: k(lambda u: ig.sin(u) * r)(v), r)[0])(ig.stack([x, x * 2])),
+        "itself": lambda x, k: k(lambda u: k(lambda w: ig.sin(w) * u)(u * 2) * u)(x),
+        "grad": lambda x, k: lax.map(k(lambda u: ig.grad(lambda w: (k(ig.sin)(w) * u).sum())(u * u)), ig.stack([x, x * 2])),
+    }
+    x = f64(3)
+    for name, f in functions.items():
+        want = np.asarray(ig.grad(lambda x: f(x, lambda f: f).sum())(x))
+        for how, made in (("", lambda g: g), ("jit of ", ig.jit)):
+            same(f"{how}checkpoint in {name}", made(ig.grad(lambda x: f(x, ig.checkpoint).sum()))(x), want, 1e-12)
+
+    def ruled(v):
+        return ig.custom_grad(lambda u: ig.sin(u) * v, lambda inputs, out, g: [g * ig.cos(inputs[0]) * v])
+
+    def plain(v):
+        return lambda u: ig.sin(u) * ig.stop_gradient(v)
+
+    for name, f in {
+            "map": lambda x, k: lax.map(lambda v: k(v * v)(v * 2), ig.stack([x, x * 2])),
+            "scan": lambda x, k: scanned(lambda c, v: k(v * c)(v * 2 + c), x)[1],
+            "vmap": lambda x, k: ig.vmap(lambda v: k(v * v)(v * 2))(ig.stack([x, x * 2])),
+            "checkpoint": lambda x, k: ig.checkpoint(lambda v: k(v * v)(v * 2))(x)}.items():
+        same(f"a rule with arrays from outside in {name}", ig.grad(lambda x: f(x, ruled).sum())(x),
+             np.asarray(ig.grad(lambda x: f(x, plain).sum())(x)), 1e-12)
+
+
 def associative():
     for n in (1, 2, 3, 8, 13):
         x = f64(n, 2)
@@ -290,6 +325,6 @@ def pure(n):
     return c
 
 
-for test in (scans, captured, numbers, whiles, branches, nested, associative, slices, mistakes, long):
+for test in (scans, captured, numbers, whiles, branches, nested, recomputed, associative, slices, mistakes, long):
     attempt(test.__name__, test)
 finish()

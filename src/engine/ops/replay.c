@@ -193,18 +193,11 @@ static ig_array *copy_root(const replay *r, ig_array *x)
 
 /* ---- custom gradients: a copy keeps the original, which has the rule ---- */
 
-static ig_status pull_again(void *context, ig_array *const *inputs, int n, ig_array *out,
-                            ig_array *g, ig_array **grads)
+/* The rule of a copy. The rule is applied to the original, because it may look at how `out` depends on the inputs, which are
+ * views: the same views of a copy are others. The result is rebuilt for the copy's inputs, its output and g. */
+static ig_status pull_original(ig_array *original, ig_array *const *inputs, int n, ig_array *out,
+                               ig_array *g, bool batched, ig_array **grads)
 {
-    const custom *rule = ((ig_array *)context)->custom;
-    return rule->pull(rule->context, inputs, n, out, g, grads);
-}
-
-/* The rule of a batched copy: the result of the original's rule is itself rebuilt for the batch. */
-static ig_status pull_batched(void *context, ig_array *const *inputs, int n, ig_array *out,
-                              ig_array *g, ig_array **grads)
-{
-    ig_array *original = context;
     const custom *rule = original->custom;
     ig_array *one = ig_zeros(ig_shape(original), (ig_dtype)original->dtype);
     ig_array **from = memory_get((size_t)(n + 2) * sizeof *from);
@@ -225,11 +218,24 @@ static ig_status pull_batched(void *context, ig_array *const *inputs, int n, ig_
     }
     for (int i = 0; i < n && status == IG_OK; i++)
         if (grads[i])
-            status = ig_vmap(&grads[i], 1, from, to, axes, n + 2, &grads[i]);
+            status = batched ? ig_vmap(&grads[i], 1, from, to, axes, n + 2, &grads[i])
+                             : replay_with(&grads[i], 1, from, to, n + 2, &grads[i]);
     memory_free(axes);
     memory_free(to);
     memory_free(from);
     return status;
+}
+
+static ig_status pull_again(void *context, ig_array *const *inputs, int n, ig_array *out,
+                            ig_array *g, ig_array **grads)
+{
+    return pull_original(context, inputs, n, out, g, false, grads);
+}
+
+static ig_status pull_batched(void *context, ig_array *const *inputs, int n, ig_array *out,
+                              ig_array *g, ig_array **grads)
+{
+    return pull_original(context, inputs, n, out, g, true, grads);
 }
 
 static void release_array(void *x) { ig_release(x); }
