@@ -4,7 +4,7 @@ import math
 import types
 
 from . import _ingot
-from ._cuda_expressions import C_NAMES, FLOATS, Builtin, Elements, Expressions, Value, constant
+from ._cuda_expressions import C_NAMES, COMPLEX, FLOATS, Builtin, Elements, Expressions, Method, Value, constant
 
 MATH = {name: name for name in """acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh erf erfc exp exp2 expm1 floor
 fmod hypot lgamma log log10 log1p log2 pow remainder rint sin sinh sqrt cbrt tan tanh trunc""".split()}
@@ -23,6 +23,8 @@ class Calls(Expressions):
         target = function.data if function.type == "object" else None
         if target is None:
             self.fail(node, f"{ast.unparse(node.func)} cannot be called")
+        if isinstance(target, Method):
+            return getattr(self, "method_" + target.name)(node, target.of)
         if isinstance(target, Builtin):
             return getattr(self, "cuda_" + target.name.replace(".", "_"))(node)
         if node.keywords:
@@ -36,7 +38,11 @@ class Calls(Expressions):
             MATH_FUNCTIONS.get(target) if isinstance(target, types.BuiltinFunctionType) else None
         if kind:
             return self.call_math(node, kind)
+        if name in ("conj", "conjugate") and type(target).__name__ == "ufunc" and len(node.args) == 1:
+            return self.method_conjugate(node, self.scalar(node.args[0]))
         dtype = self.dtype(target)
+        if dtype in COMPLEX:
+            return self.call_complex(node, *node.args)
         if dtype:
             if len(node.args) != 1:
                 self.fail(node, "a conversion takes one number")
@@ -60,8 +66,19 @@ class Calls(Expressions):
                 name = _ingot.dtype(target).name
             except TypeError:
                 return None
-            return name if name in C_NAMES else None
+            return name if name in C_NAMES or name in COMPLEX else None
         return None
+
+    def method_conjugate(self, node, z):
+        return Value("complex", f"{self.program.helper('cconj')}({z.code})") if z.type == "complex" else z
+
+    def method_sync(self, node, grid):
+        """grid.sync(): with one block, the barrier of the block."""
+        self.program.one_block = True
+        return Value(None, "__syncthreads()")
+
+    def cuda_cg_this_grid(self, node):
+        return Value("grid", "")
 
     def call_device(self, node, function):
         arguments = [self.expression(a) for a in node.args]
@@ -204,7 +221,7 @@ class Calls(Expressions):
         indices, *rest = values
         code, dims = self.place(node, array, indices)
         dtype = array.type.dtype
-        if dims or dtype not in ("int32", "uint32", "int64", "uint64", "float32", "float64"):
+        if dims or isinstance(dtype, tuple) or dtype not in ("int32", "uint32", "int64", "uint64", "float32", "float64"):
             self.fail(node, f"atomics change one element of 32 or 64 bits, not {dtype}")
         self.written.add(array.data[1])
         if dtype == "float64" and c_name in ("atomicMax", "atomicMin"):

@@ -7,6 +7,7 @@ C_NAMES = {"bool": "bool", "int8": "signed char", "int16": "short", "int32": "in
            "uint8": "unsigned char", "uint16": "unsigned short", "uint32": "unsigned", "uint64": "unsigned long long",
            "float16": "__half", "bfloat16": "__nv_bfloat16", "float32": "float", "float64": "double",
            "complex": "ingot_complex"}
+COMPLEX = {"complex64": "float", "complex128": "double"}  # dtypes of elements, which are read as "complex"
 STORED = {"float16": ("__half2float", "__float2half"), "bfloat16": ("__bfloat162float", "__float2bfloat16")}
 FLOATS = ("float32", "float64")
 SPECIAL = {f"{v}.{axis}": ("int32", f"(int){v}.{axis}") for v in ("threadIdx", "blockIdx", "blockDim", "gridDim") for axis in "xyz"}
@@ -26,10 +27,21 @@ class UnsupportedError(TypeError):
 UnsupportedError.__module__ = "ingot.cuda"
 
 
+class Record(NamedTuple):
+    """The type of the elements of an array of structures: the name of the struct, and (name, dtype) of its fields."""
+    name: str
+    fields: tuple
+
+
 class Elements(NamedTuple):
-    """The type of an array."""
-    dtype: str
+    """The type of an array. dtype is a name or a Record."""
+    dtype: object
     ndim: int
+
+
+def c_name(dtype):
+    """The C type of elements."""
+    return f"struct {dtype.name}" if isinstance(dtype, Record) else f"struct ingot_{dtype}" if dtype in COMPLEX else C_NAMES[dtype]
 
 
 class Value(NamedTuple):
@@ -38,6 +50,12 @@ class Value(NamedTuple):
     code: str
     natural: bool = False
     data: object = None
+
+
+class Method(NamedTuple):
+    """A method of a value, which can be called."""
+    name: str
+    of: Value
 
 
 class Builtin:
@@ -186,6 +204,12 @@ class Expressions:
                 return constant(len(dims), self.real)
         if value.type == "object" and hasattr(value.data, node.attr):
             return self.from_object(node, getattr(value.data, node.attr))
+        if isinstance(value.type, Record):
+            return self.field(node, value, node.attr)
+        if value.type == "complex" and node.attr in ("conjugate", "conj"):
+            return Value("object", "", data=Method("conjugate", value))
+        if value.type == "grid" and node.attr == "sync":
+            return Value("object", "", data=Method("sync", value))
         if value.type in C_NAMES and node.attr in ("real", "imag"):
             if value.type == "complex":
                 return Value(self.real, f"{value.code}.{'x' if node.attr == 'real' else 'y'}")
@@ -218,7 +242,12 @@ class Expressions:
                 self.fail(node, f"{ast.unparse(node)}: only < <= > >= == != compare in kernels")
             wide = self.arithmetic(left.type, right.type)
             if wide == "complex":
-                self.fail(node, "complex numbers are not compared; compare their parts")
+                if not isinstance(op, (ast.Eq, ast.NotEq)):
+                    self.fail(node, "complex numbers have no order; compare their parts")
+                equal = f"{self.program.helper('cequal')}({self.cast(left, wide)}, {self.cast(right, wide)})"
+                parts.append(f"(!{equal})" if isinstance(op, ast.NotEq) else equal)
+                left = right
+                continue
             parts.append(f"({self.cast(left, wide)} {COMPARE[type(op)]} {self.cast(right, wide)})")
             left = right
         return Value("bool", parts[0] if len(parts) == 1 else "(" + " && ".join(parts) + ")")
@@ -310,6 +339,8 @@ class Expressions:
 
     def x_Subscript(self, node):
         array = self.expression(node.value)
+        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            return self.field(node, array, node.slice.value)
         if isinstance(node.slice, ast.Slice):
             return self.part(node, array)
         indices = self.index_list(node.slice)
@@ -353,14 +384,42 @@ class Expressions:
         offset = " * ".join([names[0]] + [d.code for d in rest])
         return Value(array.type, f"({array.code} + {offset})", data=([Value("int64", names[1], True), *rest], owner))
 
+    def field(self, node, value, name):
+        """A field of a structure, which can be assigned to."""
+        if not isinstance(value.type, Record):
+            self.fail(node, f"{ast.unparse(node.value)} is not an element of an array of structures; write x[i]['{name}'] or x[i].{name}")
+        dtype = dict(value.type.fields).get(name)
+        if dtype is None:
+            self.fail(node, f"the structure has no field {name}, only {', '.join(n for n, _ in value.type.fields)}")
+        return self.load(Value(Elements(dtype, 0), "", data=(None, value.data)), f"{value.code}.{name}")
+
+    def field_target(self, node, target):
+        """The structure and the name of the field that an assignment changes; None if it changes something else."""
+        name = target.attr if isinstance(target, ast.Attribute) else \
+            target.slice.value if isinstance(target.slice, ast.Constant) and isinstance(target.slice.value, str) else None
+        if name is None:
+            return None
+        value = self.expression(target.value)
+        self.field(target, value, name)
+        if value.data == "<constant>":
+            self.fail(node, "constants cannot be assigned")
+        return Value(Elements(dict(value.type.fields)[name], 0), "", data=(None, value.data)), f"{value.code}.{name}"
+
     def load(self, array, code):
         dtype = array.type.dtype
+        if isinstance(dtype, Record):
+            return Value(dtype, code, data=array.data[1])
+        if dtype in COMPLEX:
+            return Value("complex", f"{self.program.helper('cload' + dtype[7:])}({code})")
         if dtype in STORED:
             return Value("float32", f"{STORED[dtype][0]}({code})")
         return Value(dtype, code, dtype.startswith("u") and dtype != "uint64")
 
     def element(self, node, target, settle=False):
         """The array of a target, and its element as C. With settle, the indices are computed once."""
+        field = self.field_target(node, target)
+        if field:
+            return field
         array = self.expression(target.value)
         if not isinstance(array.type, Elements):
             self.fail(node, f"{ast.unparse(target.value)} is not an array")
@@ -376,5 +435,13 @@ class Expressions:
         """Emits an assignment to an element."""
         self.written.add(array.data[1])
         dtype = array.type.dtype
+        if isinstance(dtype, Record):
+            if value.type != dtype:
+                raise UnsupportedError(f"an element of an array of structures is set to an element of {value.type}; assign its fields")
+            return self.emit(f"{code} = {value.code};")
+        if value.type == "complex" and dtype not in COMPLEX:
+            raise UnsupportedError(f"{self.function.__name__}: an element of {dtype} is set to a complex number; take a part, such as z.real")
+        if dtype in COMPLEX:
+            return self.emit(f"{code} = {self.program.helper('cstore' + dtype[7:])}({self.cast(value, 'complex')});")
         text = f"{STORED[dtype][1]}({self.cast(value, 'float32')})" if dtype in STORED else self.cast(value, dtype)
         self.emit(f"{code} = {text};")

@@ -1,7 +1,9 @@
-"""The source of functions for ingot.cuda: from files, from `python -c`, or given as text."""
+"""The source of functions for ingot.cuda: from files, from `python -c`, from lines typed at the prompt, or given as text."""
 import inspect
 import itertools
 import linecache
+import os
+import re
 import sys
 import textwrap
 
@@ -34,18 +36,44 @@ def _command():
 
 def _from_command(function):
     """The lines of a function that stands in the text of `python -c`, and the number of the first one; or None."""
-    code, text = function.__code__, _command()
-    if not text or code.co_filename != "<string>" or function.__module__ != "__main__":
+    text = _command() if function.__code__.co_filename == "<string>" and function.__module__ == "__main__" else None
+    return _in_program(function, text) or _in_program(function, textwrap.dedent(text)) if text else None
+
+
+def _in_program(function, text):
+    """The lines of a function of a program, and the number of the first one; None if the program has another function there."""
+    code = function.__code__
+    try:
+        compiled = compile(text, code.co_filename, "exec", dont_inherit=True)
+    except SyntaxError:
         return None
-    for text in (text, textwrap.dedent(text)):
+    if any(c.co_name == code.co_name and c.co_firstlineno == code.co_firstlineno and c.co_code == code.co_code for c in _codes(compiled)):
+        first = code.co_firstlineno
+        return inspect.getblock(text.splitlines(keepends=True)[first - 1:]), first
+    return None
+
+
+def _from_input(function):
+    """The same for a function that was read from standard input: from a file, or typed at the prompt, if readline keeps the lines. Python
+    3.13 keeps those of the prompt itself."""
+    code, readline = function.__code__, sys.modules.get("readline")
+    if code.co_filename != "<stdin>":
+        return None
+    if not (readline and sys.stdin and sys.stdin.isatty()):
         try:
-            compiled = compile(text, "<string>", "exec", dont_inherit=True)
-        except SyntaxError:
-            continue
-        if any(c.co_name == code.co_name and c.co_firstlineno == code.co_firstlineno and c.co_code == code.co_code
-               for c in _codes(compiled)):
-            first = code.co_firstlineno
-            return inspect.getblock(text.splitlines(keepends=True)[first - 1:]), first
+            return _in_program(function, os.pread(0, os.fstat(0).st_size, 0).decode())
+        except (OSError, ValueError, AttributeError):  # a pipe
+            return None
+    lines = [f"{readline.get_history_item(i)}\n" for i in range(1, readline.get_current_history_length() + 1)]
+    for at in reversed(range(len(lines))):
+        if re.match(rf"\s*def\s+{re.escape(code.co_name)}\b", lines[at]):
+            block = inspect.getblock(lines[at:])
+            try:
+                compiled = compile(textwrap.dedent("".join(block)), "<stdin>", "exec", dont_inherit=True)
+            except SyntaxError:
+                continue
+            if any((c.co_name, c.co_code, c.co_names) == (code.co_name, code.co_code, code.co_names) for c in _codes(compiled)):
+                return block, 1
     return None
 
 
@@ -58,7 +86,7 @@ def _codes(code):
 
 def lines_of(function):
     """The lines of a function and the number of the first one."""
-    found = _from_command(function)
+    found = _from_command(function) or _from_input(function)
     if found:
         return found
     try:

@@ -13,7 +13,7 @@ from collections import Counter
 
 from . import _cuda_source
 from ._cuda_calls import Calls
-from ._cuda_expressions import BINARY, C_NAMES, FLOATS, Elements, UnsupportedError, Value, constant
+from ._cuda_expressions import BINARY, C_NAMES, COMPLEX, FLOATS, Elements, Record, UnsupportedError, Value, c_name, constant
 
 DOUBLE = ("double {n}(double *p, double v) {{ unsigned long long *q = (unsigned long long *)p, old = *q, was; do {{ was = old; "
           "double w = __longlong_as_double((long long)was); if (!(v ? w || w != w)) break; "
@@ -37,6 +37,12 @@ HELPERS = {
     "fexponent": "int {n}(T x) {{ int e = 0; frexp{f}(x, &e); return x == x && x - x == 0 ? e : 0; }}",
     "wrap": "I {n}(I i, I size) {{ return i < 0 ? i + size : i; }}",
     "make": "C {n}(F x, F y) {{ C z; z.x = x; z.y = y; return z; }}",
+    "cload64": "C {n}(struct ingot_complex64 z) {{ return ingot_make(z.x, z.y); }}",
+    "cload128": "C {n}(struct ingot_complex128 z) {{ return ingot_make(z.x, z.y); }}",
+    "cstore64": "struct ingot_complex64 {n}(C z) {{ struct ingot_complex64 w; w.x = z.x; w.y = z.y; return w; }}",
+    "cstore128": "struct ingot_complex128 {n}(C z) {{ struct ingot_complex128 w; w.x = z.x; w.y = z.y; return w; }}",
+    "cconj": "C {n}(C z) {{ return ingot_make(z.x, -z.y); }}",
+    "cequal": "bool {n}(C a, C b) {{ return a.x == b.x && a.y == b.y; }}",
     "cadd": "C {n}(C a, C b) {{ return ingot_make(a.x + b.x, a.y + b.y); }}",
     "csub": "C {n}(C a, C b) {{ return ingot_make(a.x - b.x, a.y - b.y); }}",
     "cmul": "C {n}(C a, C b) {{ return ingot_make(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x); }}",
@@ -50,6 +56,8 @@ class Program:
         self.real = real  # the dtype of floats that have none
         self.check = check  # whether indices are tested
         self.functions, self.helpers, self.texts, self.constants = {}, {}, [], {}
+        self.records = {}  # declarations of structures
+        self.one_block = False  # whether the kernel waits for all blocks, which only one block can
 
     def helper(self, name, dtype=None):
         """The name of a helper for a type, which is added to the text."""
@@ -103,7 +111,10 @@ class Program:
 
     def text(self, last):
         pair = f"struct ingot_complex {{ {C_NAMES[self.real]} x, y; }};"
-        heads = ["#include <cuda_fp16.h>", "#include <cuda_bf16.h>", pair]
+        parts = list(self.helpers.values()) + self.texts + [last]
+        pairs = [f"struct ingot_{dtype} {{ {part} x, y; }};" for dtype, part in COMPLEX.items()
+                 if any(f"ingot_{dtype}" in text for text in [*parts, *self.records.values()])]
+        heads = ["#include <cuda_fp16.h>", "#include <cuda_bf16.h>", pair, *pairs, *self.records.values()]
         return "\n".join(heads + list(self.helpers.values()) + self.texts + [last]) + "\n"
 
 
@@ -169,7 +180,7 @@ class Function(Calls):
         for name, type in zip(self.params, self.arguments):
             if isinstance(type, Elements):
                 const = "" if name in self.written else "const "
-                yield f"{const}{C_NAMES[type.dtype]} *v_{name}"
+                yield f"{const}{c_name(type.dtype)} *v_{name}"
                 yield from (f"long long n{k}_{name}" for k in range(type.ndim))
             else:
                 yield f"{C_NAMES[type]} {'p' if name in self.assigned else 'v'}_{name}"
@@ -181,7 +192,7 @@ class Function(Calls):
         for name, v in self.vars.items():
             if isinstance(v.type, Elements) and name not in self.params and name not in self.arrays:
                 const = "const " if v.data[1] in self.params and v.data[1] not in self.written else ""
-                lines.append(f"    {const}{C_NAMES[v.type.dtype]} *{v.code};")
+                lines.append(f"    {const}{c_name(v.type.dtype)} *{v.code};")
             elif isinstance(v.type, str) and name in self.params and name in self.assigned:
                 start = Value(self.arguments[self.params.index(name)], f"p_{name}")
                 lines.append(f"    {C_NAMES[v.type]} {v.code} = {self.cast(start, v.type)};")
@@ -211,6 +222,16 @@ class Function(Calls):
         old = self.vars.get(name)
         if isinstance(value.type, Elements):
             return self.bind_array(node, name, value, old)
+        if isinstance(value.type, Record):
+            if old and (old.type != value.type or old.data != value.data):
+                self.fail(node, f"{name} is another structure already")
+            const = "const " if value.data in self.params and value.data not in self.written else ""
+            self.bounds[f"{const}struct {value.type.name} *v_{name} = 0;"] = True
+            self.vars[name] = Value(value.type, f"(*v_{name})", data=value.data)
+            return self.emit(f"v_{name} = &{value.code};")
+        if value.type == "grid":
+            self.vars[name] = value
+            return None
         if value.type == "tuple":
             items = [self.bind(node, f"{name}.{k}", v) or self.vars[f"{name}.{k}"] for k, v in enumerate(self.settled(value.data))]
             self.vars[name] = Value("tuple", "", data=items)
@@ -234,7 +255,7 @@ class Function(Calls):
             return
         count = math.prod(d.data for d in dims)
         kind = "" if owner == "<local>" else "__shared__ " if count else "extern __shared__ "
-        self.arrays[name] = f"{kind}{C_NAMES[value.type.dtype]} v_{name}[{count or ''}];"
+        self.arrays[name] = f"{kind}{c_name(value.type.dtype)} v_{name}[{count or ''}];"
 
     def settled(self, values):
         """Copies values to new variables, so that an assignment does not change the values after it."""
@@ -253,9 +274,11 @@ class Function(Calls):
         if isinstance(target, ast.Name):
             self.bind(node, target.id, value)
         elif isinstance(target, ast.Subscript):
-            if value.type not in C_NAMES or value.type == "complex":
+            if value.type not in C_NAMES and not isinstance(value.type, Record):
                 self.fail(node, "an element of an array is set to a number")
             self.put(*self.element(node, target), value)
+        elif isinstance(target, ast.Attribute):
+            self.put(*self.field_target(node, target), value)
         elif isinstance(target, (ast.Tuple, ast.List)):
             if value.type != "tuple" or len(value.data) != len(target.elts):
                 self.fail(node, f"{len(target.elts)} values are needed")
@@ -285,8 +308,9 @@ class Function(Calls):
         sign = BINARY.get(type(node.op)) or self.fail(node, "this operator is not supported in kernels")
         if isinstance(node.target, ast.Name):
             self.bind(node, node.target.id, self.binary(node, sign, self.x_Name(node.target), self.scalar(node.value)))
-        elif isinstance(node.target, ast.Subscript):
-            array, code = self.element(node, node.target, settle=True)
+        elif isinstance(node.target, (ast.Subscript, ast.Attribute)):
+            array, code = self.field_target(node, node.target) if isinstance(node.target, ast.Attribute) else \
+                self.element(node, node.target, settle=True)
             self.put(array, code, self.binary(node, sign, self.load(array, code), self.scalar(node.value)))
         else:
             self.fail(node, f"{ast.unparse(node.target)} cannot be assigned in kernels")

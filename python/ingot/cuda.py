@@ -8,7 +8,7 @@ import types
 from . import _cuda_host, _ingot, _names
 from . import _cuda_random as random
 from ._cuda_calls import BUILTINS
-from ._cuda_expressions import SPECIAL, Builtin, Elements, UnsupportedError
+from ._cuda_expressions import COMPLEX, SPECIAL, Builtin, Elements, Record, UnsupportedError, c_name
 from ._cuda_host import (Event, Stream, default_stream, event, event_elapsed_time, managed_array, mapped, mapped_array, pinned,
                          pinned_array, stream, synchronize)
 from ._cuda_source import function_of
@@ -21,7 +21,7 @@ __all__ = ["jit", "kernel", "reduce", "Reduce", "random", "UnsupportedError", "t
 
 for _name in list(SPECIAL) + BUILTINS:
     _group, _, _rest = _name.replace("atomic_", "atomic.").replace("shared_", "shared.").replace("local_", "local.").replace(
-        "const_", "const.").partition(".")
+        "const_", "const.").replace("cg_", "cg.").partition(".")
     if _rest:
         globals().setdefault(_group, types.SimpleNamespace())
         setattr(globals()[_group], _rest, Builtin(f"{_group}.{_rest}"))
@@ -40,11 +40,49 @@ def _type(value):
     if isinstance(value, (int, float)):
         return "int64" if isinstance(value, int) else "float"
     if hasattr(value, "dtype") and hasattr(value, "shape"):
+        if getattr(value.dtype, "names", None):
+            return Elements(_record(value.dtype), len(value.shape))
         name = _ingot.dtype(value.dtype).name
-        if name.startswith("complex"):
-            raise UnsupportedError("arrays of complex numbers are not supported in kernels: pass their parts")
+        if name in COMPLEX and not len(value.shape):
+            raise UnsupportedError("a kernel takes complex numbers in arrays: pass an array of one element, or both parts")
         return Elements(name, len(value.shape)) if len(value.shape) else name
     raise UnsupportedError(f"kernels take arrays and numbers, not {type(value)}")
+
+
+def _bytes_of(array):
+    """The bytes of an array of structures."""
+    import numpy
+    return numpy.ascontiguousarray(array).reshape(-1).view("uint8")
+
+
+class _Bytes:
+    """An array of structures, which gets its elements from their bytes."""
+    dtype = "uint8"
+
+    def __init__(self, array):
+        self.array, self.shape = array, (array.size * array.dtype.itemsize,)
+
+    def __setitem__(self, _, data):
+        self.array[...] = data.view(self.array.dtype).reshape(self.array.shape)
+
+
+def _record(dtype):
+    """A structured dtype of NumPy, whose fields must be where C has them."""
+    fields, end, widest = [], 0, 1
+    for name in dtype.names:
+        inner, offset = dtype.fields[name][:2]
+        try:
+            kind = _ingot.dtype(inner).name
+        except TypeError:
+            raise UnsupportedError(f"the field {name} of a structure is {inner}; kernels take fields of numbers") from None
+        unit = inner.itemsize // (2 if kind in COMPLEX else 1)
+        if offset != -(-end // unit) * unit or not name.isidentifier():
+            break
+        fields.append((name, kind))
+        end, widest = offset + inner.itemsize, max(widest, unit)
+    if len(fields) < len(dtype.names) or dtype.itemsize != -(-end // widest) * widest:
+        raise UnsupportedError(f"the fields of {dtype} are not where C has them; use numpy.dtype(..., align=True)")
+    return Record("ingot_" + "_".join(f"{name}_{kind}" for name, kind in fields), tuple(fields))
 
 
 class Compiled:
@@ -52,13 +90,18 @@ class Compiled:
 
     def __init__(self, function, signature, check):
         dtypes = [t.dtype if isinstance(t, Elements) else t for t in signature]
-        narrow = any(t in ("float32", "float16", "bfloat16") for t in dtypes) and "float64" not in dtypes
+        records = [t for t in dtypes if isinstance(t, Record)]
+        dtypes = [t for t in dtypes if isinstance(t, str)] + [t for r in records for _, t in r.fields]
+        narrow = any(t in ("float32", "float16", "bfloat16", "complex64") for t in dtypes) and not {"float64", "complex128"} & set(dtypes)
         program = Program("float32" if narrow else "float64", check)
+        for r in records:
+            program.records[r.name] = f"struct {r.name} {{ {' '.join(f'{c_name(t)} {n};' for n, t in r.fields)} }};"
         arguments = [program.real if t == "float" else t for t in signature]
         arguments = ["float32" if t in ("float16", "bfloat16") else t for t in arguments]
         made = Function(program, function, arguments, function.__name__ + "_kernel")
         last = made.translate("__global__")
         self.source, self.name, self.file = program.text(last), made.name, made.file
+        self.one_block = program.one_block
         self.written = [p in made.written for p in made.params]
         self.pointers = []  # for each parameter of the source, whether it is a pointer
         for t in arguments:
@@ -98,10 +141,19 @@ class Dispatcher(Launchable):
         if self.device or kwargs:
             raise TypeError("device functions are not launched" if self.device else "arguments by name are not supported")
         kernel = self.compiled(*args)
+        if kernel.one_block and grid != (1, 1, 1):
+            raise UnsupportedError(f"kernel {self.__name__}: grid.sync() waits for all blocks, and blocks run one after another; launch one "
+                                   "block, or make a kernel of each part")
         device = next((a.device for a in args if isinstance(a, _ingot.Array)), None)
-        values, targets = [], []
+        values, targets, pairs = [], [], []
         for value, type, written in zip(args, kernel.arguments, kernel.written):
-            if isinstance(type, Elements):
+            paired = isinstance(type, Elements) and type.dtype in COMPLEX and isinstance(value, _ingot.Array)
+            if paired:  # the struct of the source reads both parts
+                values += [_ingot._ops["stack"]([value.real, value.imag], -1), *value.shape]
+            elif isinstance(type, Elements) and (isinstance(type.dtype, Record) or type.dtype in COMPLEX):
+                values += [_ingot.asarray(_bytes_of(value), device=device), *map(int, value.shape)]
+                value = _Bytes(value)
+            elif isinstance(type, Elements):
                 values += [_ingot.asarray(value, device=device) if is_foreign(value) else value, *map(int, value.shape)]
             elif isinstance(value, _ingot.Array):
                 values.append(value)
@@ -109,9 +161,10 @@ class Dispatcher(Launchable):
                 number = value.item() if hasattr(value, "item") else value
                 values.append(float(number) if type.startswith("float") else number)
             if written:
-                if any(value is t for t in targets):
+                if any(value is t or getattr(value, "array", value) is getattr(t, "array", t) for t in targets):
                     raise ValueError(f"kernel {self.__name__} writes to two parameters that are the same array")
                 targets.append(value)
+                pairs.append(paired)
         if not targets:  # it only prints: nothing else would run it
             targets = [_ingot._ops["zeros"]((1,), dtype=_ingot.int32)]
             values += targets if device is None else [targets[0].to(device)]
@@ -119,6 +172,7 @@ class Dispatcher(Launchable):
             results = checked(kernel.source, kernel.file, kernel.name, values, kernel.pointers, grid, block, shared, ())
         else:
             results = _ingot._kernel(kernel.source, kernel.file, kernel.name, tuple(values), grid, block, shared, (), ())
+        results = [_ingot._ops["complex"](r[..., 0], r[..., 1]) if paired else r for r, paired in zip(results, pairs)] or results
         write_back(targets, results)
         if any(kernel.written):
             _cuda_host.note(targets)

@@ -1,8 +1,10 @@
 """Forms that kernels of Python functions may have: frexp, slices, loops over tuples and arrays; prints; what the host has."""
+import contextlib
 import math
 import os
 import subprocess
 import sys
+import tempfile
 
 from against import attempt, check, finish, ig, np, raises, same, says
 from ingot import cuda
@@ -233,11 +235,110 @@ def python(*arguments, **options):
                           **options)
 
 
+def typed(*lines):
+    """What Python prints when these lines are typed at its prompt."""
+    import pty
+    child, terminal = pty.fork()
+    if child == 0:
+        os.environ["PYTHONPATH"] = os.path.dirname(os.path.dirname(ig.__file__))
+        os.execv(sys.executable, [sys.executable, "-q"])
+    os.write(terminal, "\n".join([*lines, "exit()", ""]).encode())
+    text = b""
+    with contextlib.suppress(OSError):  # the end, on Linux
+        while part := os.read(terminal, 4096):
+            text += part
+    os.waitpid(child, 0)
+    os.close(terminal)
+    return text.decode()
+
+
+@cuda.jit
+def conjugates(z, w, sizes):
+    i = cuda.grid(1)
+    if i < z.size:
+        product = z[i] * z[i].conjugate()
+        w[i] = product + 1j
+        w[i] += np.conj(z[i])
+        sizes[i] = abs(z[i])
+        if z[i] == 2:
+            w[i] = 7
+
+
+@cuda.jit
+def mirrored(z, w):
+    part = cuda.shared.array(4, np.complex64)
+    t = cuda.threadIdx.x
+    part[t] = z[t]
+    cuda.syncthreads()
+    w[t] = part[3 - t] / (1 + 1j)
+
+
+def complex_arrays():
+    for dtype, real in (("c8", "f4"), ("c16", "f8")):
+        z = np.array([1 + 2j, 2, 0.5j, -1 - 1j]).astype(dtype)
+        want = z * z.conj() + 1j + z.conj()
+        want[1] = 7
+        for make in (np.asarray, ig.asarray):
+            w, sizes = make(np.zeros(4, dtype)), make(np.zeros(4, real))
+            conjugates[1, 8](make(z), w, sizes)
+            same(f"{dtype} of {make}", w, want, 1e-6)
+            same("absolute values", sizes, np.abs(z), 1e-6)
+    z, w = np.array([1 + 2j, 2, 3j, -1], "c8"), np.zeros(4, "c8")
+    mirrored[1, 4](z, w)
+    same("shared", w, z[::-1] / np.complex64(1 + 1j), 1e-6)
+    says("a complex number as a real one", TypeError, ["z.real"], lambda: cuda.jit("def f(x, z): x[0] = z[0]")[1, 1](ig.zeros(2), z))
+    says("order", TypeError, ["parts"], lambda: cuda.jit("def f(x, z): x[0] = z[0] < 1")[1, 1](ig.zeros(2), z))
+
+
+@cuda.jit
+def bodies(r, other):
+    i = cuda.grid(1)
+    if i < r.size:
+        r[i]["n"] = r[i].x * 2
+        r[i].n += 1
+        body = r[i]
+        body.z = body.x + 1j
+        other[r.size - 1 - i] = r[i]
+
+
+def records():
+    dtype = np.dtype([("x", "f4"), ("n", "i4"), ("z", "c8")])
+    r, other = np.zeros(3, dtype), np.zeros(3, dtype)
+    r["x"] = [1, 2, 3]
+    bodies[1, 8](r, other)
+    check("fields", r["n"].tolist() == [3, 5, 7] and r["z"].tolist() == [1 + 1j, 2 + 1j, 3 + 1j], str(r))
+    check("whole structures", other.tolist() == r[::-1].tolist(), str(other))
+    says("another layout", TypeError, ["align=True"], lambda: bodies[1, 1](np.zeros(2, [("a", "i1"), ("b", "f4")]), other))
+    says("a field", TypeError, ["no field y"], lambda: cuda.jit("def f(r): r[0].y = 1")[1, 1](r))
+    says("a structure", IndexError, ["r[9]"], lambda: cuda.jit("def f(r): r[9].x = 1")[1, 1](r))
+
+
+def grids():
+    """grid.sync() with one block; with several, blocks would have to run at the same time."""
+    wait = cuda.jit("""def wait(x, y):
+        grid = cuda.cg.this_grid()
+        i = cuda.grid(1)
+        x[i] = i
+        grid.sync()
+        y[i] = x[x.size - 1 - i]""")
+    x, y = ig.zeros(64), ig.zeros(64)
+    wait[1, 64](x, y)
+    same("grid.sync", y, np.arange(64, dtype="f4")[::-1])
+    says("several blocks", TypeError, ["one block"], lambda: wait[2, 32](x, y))
+
+
 def sources():
     """Functions of python -c, of the prompt, and given as text."""
     for words in (["-c"], ["-W", "ignore", "-Bc"]):
         done = python(*words, COMMAND, "-c", "x")
         check(f"python {words}", done.stdout == "[6. 6.]\nTrue\n", done.stdout + done.stderr)
+    with tempfile.TemporaryFile("w+") as file:
+        file.write(COMMAND)
+        file.seek(0)
+        done = python("-", stdin=file)
+        check("a program on standard input", done.stdout.startswith("[6. 6.]\n"), done.stdout + done.stderr)
+    check("the prompt", "[0. 1.]" in typed("from ingot import cuda", "import ingot as ig", "@cuda.jit", "def f(x):", "    i = cuda.grid(1)",
+                                           "    x[i] = i", "", "x = ig.zeros(2)", "f[1, 2](x)", "print(x)"))
     done = python("-", input=PROMPT)
     check("no source", "kernel f" in done.stdout and "cuda.jit(" in done.stdout or done.stdout == "ran\n", done.stdout + done.stderr)
     x = ig.zeros(2)
@@ -267,6 +368,6 @@ if sys.argv[1:] == ["print"]:
     sys.exit()
 for one in DEVICES:
     attempt(f"forms on {one}", lambda: forms(one))
-for test in (refused, host, printing, sources):
+for test in (refused, host, printing, complex_arrays, records, grids, sources):
     attempt(test.__name__, test)
 finish()
