@@ -1,6 +1,6 @@
-/* Numbers: single elements as Arrays, and Python's numbers as elements. An Array of an element holds its bits, and an array of the library
- * is made from them when one is needed. So loops over elements make no arrays: arithmetic of numbers is ig_op_constant, which has
- * the bits of an evaluation. */
+/* Numbers: single elements as Arrays, and Python's numbers as elements. An Array of an element holds its bits, and an array of the
+ * library is made from them when one is needed. So loops over elements make no arrays: arithmetic of numbers is ig_op_constant, which
+ * has the bits of an evaluation, and a number that is known is copied into the array (element_set). */
 #include "common.h"
 #include <math.h>
 #include <string.h>
