@@ -15,12 +15,14 @@
     FILE(ingot_device_h, "ingot_device.h", "cli/cuda/include/ingot_device.h") \
     FILE(ingot_memory_h, "ingot_memory.h", "cli/cuda/include/ingot_memory.h") \
     FILE(ingot_streams_h, "ingot_streams.h", "cli/cuda/include/ingot_streams.h") \
+    FILE(ingot_pools_h, "ingot_pools.h", "cli/cuda/include/ingot_pools.h") \
     FILE(ingot_functions_h, "ingot_functions.h", "cli/cuda/include/ingot_functions.h") \
     FILE(ingot_math_h, "ingot_math.h", "cli/cuda/include/ingot_math.h") \
     FILE(cuda_fp16_h, "cuda_fp16.h", "cli/cuda/include/cuda_fp16.h") \
     FILE(cuda_bf16_h, "cuda_bf16.h", "cli/cuda/include/cuda_bf16.h") \
     FILE(helper_cuda_h, "helper_cuda.h", "cli/cuda/include/helper_cuda.h") \
     FILE(cooperative_groups_h, "cooperative_groups.h", "cli/cuda/include/cooperative_groups.h") \
+    FILE(cuComplex_h, "cuComplex.h", "src/compiler/library/cuComplex.h") \
     FILE(math_constants_h, "math_constants.h", "cli/cuda/include/math_constants.h") \
     FILE(mma_h, "mma.h", "cli/cuda/include/mma.h") \
     FILE(nvToolsExt_h, "nvToolsExt.h", "cli/cuda/include/nvToolsExt.h") \

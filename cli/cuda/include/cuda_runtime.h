@@ -41,6 +41,7 @@
 #include "ingot_device.h"
 #include "ingot_memory.h"
 #include "ingot_streams.h"
+#include "ingot_pools.h"
 #include "ingot_functions.h"
 #include "ingot_math.h"
 #undef IG_CALL

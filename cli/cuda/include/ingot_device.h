@@ -136,7 +136,8 @@ IG_CALL cudaGetDeviceProperties(cudaDeviceProp *p, int device)
     p->maxThreadsPerMultiProcessor = 2048;
     p->maxBlocksPerMultiProcessor = 32;
     p->l2CacheSize = (int)(f.cache_bytes < INT_MAX ? f.cache_bytes : INT_MAX);
-    p->hostRegisterSupported = 1;
+    p->hostRegisterSupported = p->memoryPoolsSupported = 1;
+    p->cooperativeLaunch = f.waits;
     p->texturePitchAlignment = 32;
     p->singleToDoublePrecisionPerfRatio = 2;
     if (f.driver_version)

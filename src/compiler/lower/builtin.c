@@ -199,9 +199,6 @@ static lower_value atomic(lower *l, const kernel_expr *e)
     const bool compares = e->builtin == BUILTIN_ATOMIC_CAS;
     const lower_value *v = lower_args(l, e->args + 1, e->n_args - 1);
     lower_place p = lower_pointee(l, e->args[0], t);
-    if (t->kind == TYPE_STRUCT)
-        lower_fail(l, IG_ERR_UNSUPPORTED,
-                   "atomics of two halves at a time are not there: use one each");
     const int32_t d = lower_temp(l, lower_lane(t));
     code_inst *i = lower_emit(l, CODE_ATOMIC, (ig_dtype)p.index, d, p.a, p.b, v[compares].reg[0]);
     i->row = rows[e->builtin - BUILTIN_ATOMIC_ADD];
@@ -446,6 +443,10 @@ static lower_value others(lower *l, const kernel_expr *e)
 lower_value lower_builtin(lower *l, const kernel_expr *e)
 {
     const lower_value none = {.type = e->type, .address = CODE_NONE};
+    if (e->builtin == BUILTIN_MALLOC || e->builtin == BUILTIN_FREE ||
+        e->builtin ==
+            BUILTIN_GRID_BARRIER) /* marks of a feature; a function of the library does it */
+        return none;
     if (hows[e->builtin].by)
         return lower_value_of(l, e->type, compute(l, e, lower_args(l, e->args, e->n_args)));
     switch (kernel_builtin_rows[e->builtin].class) {

@@ -407,9 +407,7 @@ static void refuse(lower *l)
     } refused[] = {
         {FEATURE_PTX, "write it in CUDA C, or run it on an NVIDIA GPU"},
         {FEATURE_CDP, "launch from the host"},
-        {FEATURE_GRIDSYNC, "split the kernel there into two launches"},
         {FEATURE_FUNCTION_POINTER, "call the functions by their names"},
-        {FEATURE_NEW, "pass memory in from the host"},
     };
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         const kernel_use *use = &l->entry->uses[refused[i].feature];

@@ -299,7 +299,9 @@ static kernel_expr *build(parser *p, kernel_place place, const variant *v, uint3
     const kernel_builtin_class class = kernel_builtin_rows[row->which].class;
     if (row->how == HOW_BUILTIN && class == CLASS_WARP && is_pair(v->result))
         return shuffle_pair(p, place, v, n, args);
-    if (is_pair(v->result) && !(row->how == HOW_BUILTIN && class == CLASS_ATOMIC))
+    if (is_pair(v->result) && row->how == HOW_BUILTIN && class == CLASS_ATOMIC)
+        return part_call(p, "ig_atomic_pair", place, args, n);
+    if (is_pair(v->result))
         return by_lanes(p, place, v, n, args);
     if (row->how == HOW_OPERATOR)
         return scalar(p, place, row, v->result, n, args);

@@ -219,9 +219,10 @@ static void declare_variable(parser *p, const specifiers *s, declarator *d)
     kernel_expr *e = NULL;
     const bool device = s->flags & (IS_DEVICE | IS_CONSTANT | IS_MANAGED);
     if (s->flags & IS_SHARED) {
-        if (!(s->flags & IS_EXTERN))
-            parser_fail_do(p, d->place, "declare it in the kernel",
-                           "shared variable '%s' is declared outside of a function", d->name->text);
+        if (!(s->flags & IS_EXTERN)) {
+            declare_shared(p, s, d);
+            return;
+        }
         kernel_var *v = global_var(p, d->name, type, STORE_DYNAMIC, d->place);
         v->align = s->align > type->align ? s->align : type->align;
         symbol_add(p, p->scope, SYMBOL_VAR, d->name, d->place)->as.var = v;
@@ -266,6 +267,8 @@ bool function_same_parameters(const function_decl *a, const function_decl *b)
 void function_add(parser *p, const function_decl *made)
 {
     symbol *y = symbol_here(p->scope, made->name);
+    if (y && y->kind == SYMBOL_LIBRARY)
+        y = NULL;
     p->n_functions += !made->is_method;
     if (y && y->kind != SYMBOL_FUNCTION && y->kind != SYMBOL_TYPE && !made->is_method) {
         parser_error(p, made->place, "'%s' is declared as a function and as something else",
@@ -360,7 +363,7 @@ static void declare_function(parser *p, const specifiers *s, const declarator *d
 
 static void parse_declarations(parser *p, bool braced);
 
-void parse_namespace(parser *p)
+void parse_namespace(parser *p, bool is_inline)
 {
     scope *outer = p->scope;
     if (at(p, TOKEN_NAME) &&
@@ -389,9 +392,9 @@ void parse_namespace(parser *p)
             inside->name = name;
             if (name)
                 symbol_add(p, p->scope, SYMBOL_NAMESPACE, name, place)->as.inside = inside;
-            else
-                scope_use(p, p->scope, inside);
         }
+        if (!name || is_inline)
+            scope_use(p, p->scope, inside);
         p->scope = inside;
     } while (accept(p, TOKEN_SCOPE));
     expect(p, TOKEN_LBRACE, "after a namespace");
@@ -451,10 +454,11 @@ static void parse_external(parser *p, void *ignored)
             return;
         }
     }
-    if (at_word(p, KEYWORD_inline) && p->t[1].keyword == KEYWORD_namespace)
+    const bool is_inline = at_word(p, KEYWORD_inline) && p->t[1].keyword == KEYWORD_namespace;
+    if (is_inline)
         p->t++;
     if (accept_word(p, KEYWORD_namespace))
-        parse_namespace(p);
+        parse_namespace(p, is_inline);
     else if (accept_word(p, KEYWORD_template))
         parse_template(p);
     else if (accept_word(p, KEYWORD_using))

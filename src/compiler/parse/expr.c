@@ -301,6 +301,25 @@ static kernel_expr *parse_cpp_cast(parser *p)
     return e;
 }
 
+/* A call of the library that the marked feature stands for: a device without it refuses the kernel. */
+static kernel_expr *marked(parser *p, kernel_place place, int mark, kernel_expr *e)
+{
+    return expr_comma(p, expr_builtin(p, place, mark, type_word_of(p, WORD_VOID), 0, NULL), e);
+}
+
+kernel_expr *device_malloc(parser *p, kernel_place place, kernel_expr *bytes)
+{
+    bytes = expr_convert(p, bytes, type_word_of(p, WORD_ULONG), "a number of bytes");
+    return marked(p, place, BUILTIN_MALLOC, part_call(p, "ig_heap_get", place, &bytes, 1));
+}
+
+kernel_expr *device_free(parser *p, kernel_place place, kernel_expr *e)
+{
+    const kernel_type *any = type_pointer(p->types, type_word_of(p, WORD_VOID));
+    e = expr_cast(p, expr_value(p, e), any, place);
+    return marked(p, place, BUILTIN_FREE, part_call(p, "ig_heap_put", place, &e, 1));
+}
+
 /* new T, new T[n], delete p: the heap of a kernel, which only the CPU can provide. */
 static kernel_expr *parse_new(parser *p)
 {
@@ -319,18 +338,16 @@ static kernel_expr *parse_new(parser *p)
         bytes = expr_binary(p, place, TOKEN_STAR, bytes, n);
         expect(p, TOKEN_RBRACKET, "after the number of elements");
     }
-    const kernel_type *any = type_pointer(p->types, type_word_of(p, WORD_VOID));
-    kernel_expr *made =
-        expr_cast(p, expr_builtin(p, place, BUILTIN_MALLOC, any, 1, &bytes), pointer, place);
+    kernel_expr *made = expr_cast(p, device_malloc(p, place, bytes), pointer, place);
     const bool empty = at(p, TOKEN_LPAREN) && p->t[1].kind == TOKEN_RPAREN;
     const bool told = at(p, TOKEN_LPAREN) || at(p, TOKEN_LBRACE);
-    if (n && told)
+    if (n && told && !empty)
         parser_fail_do(p, place, "assign to the elements afterwards",
                        "'new' of an array with values is not supported");
     kernel_expr *value = NULL;
-    if (empty)
+    if (empty && !n)
         value = init_value(p, type, place);
-    else if (told)
+    else if (told && !empty)
         value = parse_init(p, &type, "'new'");
     if (empty)
         p->t += 2;
@@ -340,7 +357,8 @@ static kernel_expr *parse_new(parser *p)
     kernel_expr *set;
     if (n) {
         kernel_expr *args[2] = {made, n};
-        const symbol *y = symbol_here(p->root, name_of(p, "ig_construct"));
+        const char *name = init_needed(p, type) ? "ig_construct" : "ig_clear";
+        const symbol *y = symbol_here(p->root, name_of(p, name));
         set = call_functions(p, y->as.functions, place, NULL, 0, args, 2, false);
     } else {
         kernel_expr *to = expr_deref(p, place, made);
@@ -356,11 +374,25 @@ static kernel_expr *parse_new(parser *p)
 static kernel_expr *parse_delete(parser *p)
 {
     const kernel_place place = (p->t++)->place;
-    if (accept(p, TOKEN_LBRACKET))
+    const bool array = accept(p, TOKEN_LBRACKET);
+    if (array)
         expect(p, TOKEN_RBRACKET, "after 'delete['");
-    kernel_expr *e = expr_convert(p, parse_unary(p),
-                                  type_pointer(p->types, type_word_of(p, WORD_VOID)), "'delete'");
-    return expr_builtin(p, place, BUILTIN_FREE, type_word_of(p, WORD_VOID), 1, &e);
+    kernel_expr *e = expr_value(p, parse_unary(p)), *before = NULL;
+    if (!type_is_pointer(e->type))
+        parser_fail(p, place, "'delete' takes a pointer, not '%s'", type_name(p, e->type));
+    if (e->type->of->kind == TYPE_VOID || !object_ends(p, e->type->of))
+        return device_free(p, place, e);
+    if (array)
+        parser_fail_do(p, place, "delete the elements one by one",
+                       "'delete[]' of objects with destructors is not supported");
+    e = expr_once(p, e, &before);
+    const kernel_type *nothing = type_word_of(p, WORD_VOID);
+    kernel_expr *end = object_end(p, expr_deref(p, place, e));
+    kernel_expr *guarded = expr_node(p, EXPR_CHOOSE, place, nothing, expr_bool(p, e),
+                                     expr_node(p, EXPR_CAST, place, nothing, end, NULL));
+    guarded->c = expr_node(p, EXPR_CAST, place, nothing,
+                           expr_zero(p, place, type_word_of(p, WORD_ULONG)), NULL);
+    return expr_comma(p, expr_comma(p, before, guarded), device_free(p, place, e));
 }
 
 static kernel_expr *parse_keyword(parser *p)

@@ -80,7 +80,9 @@ static kernel_expr *sync_group(parser *p, kernel_expr *g, kernel_place place)
     kernel_expr *mask;
     switch (g->type->word) {
     case WORD_BLOCK: return call0(p, place, BUILTIN_BARRIER);
-    case WORD_GRID: return call0(p, place, BUILTIN_GRID_BARRIER);
+    case WORD_GRID: /* the builtin marks the feature, which devices other than the CPU lack */
+        return expr_comma(p, call0(p, place, BUILTIN_GRID_BARRIER),
+                          part_call(p, "ig_grid_sync", place, NULL, 0));
     default:
         mask = mask_of(p, g);
         return expr_builtin(p, place, BUILTIN_SYNCWARP, type_word_of(p, WORD_VOID), 1, &mask);

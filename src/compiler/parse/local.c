@@ -27,7 +27,7 @@ symbol *local_declare(parser *p, const declarator *d, kernel_var *v)
     return y;
 }
 
-static void declare_shared(parser *p, const specifiers *s, const declarator *d)
+void declare_shared(parser *p, const specifiers *s, const declarator *d)
 {
     if (at(p, TOKEN_ASSIGN) || at(p, TOKEN_LBRACE) || at(p, TOKEN_LPAREN))
         parser_fail_do(p, p->t->place, "assign to it in one thread, then __syncthreads()",
@@ -90,16 +90,24 @@ void declare_reference(parser *p, const declarator *d, const kernel_type *type, 
     s->value = temporary_finish(p, address);
 }
 
-/* A static const table becomes a constant of the tree. */
+/* A static table of constants becomes a constant of the tree; another static variable is one of the device. It has one
+ * object for each instance of its function, whose name is part of its own. */
 static void declare_static(parser *p, const declarator *d, const kernel_type *type, kernel_expr *e)
 {
-    kernel_var *v = global_var(p, d->name, type, STORE_CONSTANT, d->place);
-    if (!(type->quals & TYPE_CONST) || !e || !evaluate_initial(p, e, v))
+    const bool constant = type->quals & TYPE_CONST;
+    kernel_var *v =
+        global_var(p, d->name, type, constant ? STORE_CONSTANT : STORE_GLOBAL, d->place);
+    if (constant ? !e || !evaluate_initial(p, e, v) : e && !evaluate_initial(p, e, v))
         parser_fail_do(p, d->place, "use a __device__ variable outside of the function",
-                       "static variable '%s' is not a constant", d->name->text);
+                       "the value of static variable '%s' is not a constant", d->name->text);
+    v->symbol = constant
+                    ? NULL
+                    : parser_format(p, "%s::%s", p->current->function->source_name, d->name->text);
+    if (v->symbol && p->options->n_linked)
+        v->symbol = parser_format(p, "%d#%s", p->file, v->symbol);
     global_list(p, v);
     symbol *y = local_declare(p, d, v);
-    y->constant = e->kind == EXPR_CONST ? e : NULL;
+    y->constant = constant && e->kind == EXPR_CONST ? e : NULL;
 }
 
 void declare_local(parser *p, const specifiers *s, declarator *d, stmt_list *out)
@@ -135,6 +143,8 @@ void declare_local(parser *p, const specifiers *s, declarator *d, stmt_list *out
     if ((s->flags & IS_CONSTEXPR) && (!e || (type_is_scalar(type) && e->kind != EXPR_CONST)))
         parser_fail(p, d->place, "%s is constexpr, but its value is not a constant", what);
     if (s->flags & IS_STATIC) {
+        if (!e || e->kind != EXPR_CONST)
+            e = e ? fold_all(p, e) : NULL;
         declare_static(p, d, type, e);
         return;
     }

@@ -33,6 +33,7 @@ typedef enum symbol_kind {
     SYMBOL_BROKEN, /* its declaration had an error, which was reported; its uses are not reported */
     SYMBOL_NAMESPACE,
     SYMBOL_STRUCT_TEMPLATE,
+    SYMBOL_LIBRARY, /* of a part of the library that is not parsed yet (library.c) */
     SYMBOL_PACK,    /* parameters of a template or a function: "Ts... args" */
     SYMBOL_BUILTIN, /* rows of builtin_names.def */
     SYMBOL_SPECIAL, /* a name with its own parser function */
@@ -372,8 +373,9 @@ struct kernel_parser {
     uint32_t n_instances, n_globals, n_entries;
     kernel_function **functions_end;
     kernel_entry **entries_end;
-    bool patterns; /* template parameters stand for themselves */
-    int auto_at;   /* the parameter of a generic lambda that the next "auto" is, from 1; 0: none */
+    bool patterns;    /* template parameters stand for themselves */
+    uint32_t library; /* the parts of the library that are parsed, as bits */
+    int auto_at; /* the parameter of a generic lambda that the next "auto" is, from 1; 0: none */
     const kernel_token *pack_dots; /* of a parameter "Ts... args": the dots, before its name */
     int pack_at; /* the element that a pack's name means inside a repeated pattern; -1: outside */
 
@@ -455,7 +457,7 @@ symbol *symbol_new(parser *p, scope *s, symbol_kind kind, kernel_name *name, ker
 void symbol_alias(parser *p, scope *s, const symbol *y, kernel_place place);
 symbol *symbol_here(const scope *s, const kernel_name *name); /* in this scope only */
 symbol *symbol_in(const scope *s, const kernel_name *name);   /* also in the scopes that it uses */
-symbol *symbol_find(const parser *p, const kernel_name *name);
+symbol *symbol_find(parser *p, const kernel_name *name);
 scope *symbol_inside(parser *p, symbol *y);        /* the scope after "::", or NULL */
 void scope_use(parser *p, scope *s, scope *other); /* using namespace */
 const char *scope_qualified(parser *p, const scope *s, const char *name); /* "ns::name" */
@@ -629,6 +631,9 @@ bool evaluate_initial(parser *p, kernel_expr *e, kernel_var *v);
 /* expr.c */
 kernel_expr *parse_expression(parser *p); /* with commas */
 /* The same inside brackets, where ">" is an operator, up to after the closing one. */
+/* The heap of kernels: malloc and free. */
+kernel_expr *device_malloc(parser *p, kernel_place place, kernel_expr *bytes);
+kernel_expr *device_free(parser *p, kernel_place place, kernel_expr *e);
 kernel_expr *parse_inside(parser *p, kernel_token_kind close, const char *where);
 kernel_expr *parse_assignment(parser *p);     /* without */
 const kernel_string *parse_string(parser *p); /* of chars; others are refused */
@@ -769,6 +774,8 @@ kernel_stmt *parse_body(parser *p); /* at "{" */
 bool at_declaration(parser *p); /* "float(x);" and "T{};" are expressions */
 void parse_declaration(parser *p, stmt_list *out);
 /* After the specifiers: one declarator, or all. */
+/* A shared variable of a function or of the file. */
+void declare_shared(parser *p, const specifiers *s, const declarator *d);
 void declare_local(parser *p, const specifiers *s, declarator *d, stmt_list *out);
 void parse_declarators(parser *p, const specifiers *s, stmt_list *out);
 void declare_reference(parser *p, const declarator *d, const kernel_type *type, kernel_expr *e,
@@ -797,7 +804,7 @@ const kernel_token *declaration_end(const kernel_token *t);
 kernel_name *function_name(const kernel_token *t);
 void function_add(parser *p, const function_decl *made);
 bool function_same_parameters(const function_decl *a, const function_decl *b);
-void parse_namespace(parser *p); /* after "namespace" */
+void parse_namespace(parser *p, bool is_inline); /* after "namespace" */
 /* Declares a host variable. If it is constant, kernels may use it. e is its value, or NULL. */
 void declare_host(parser *p, const specifiers *s, const declarator *d, const kernel_type *type,
                   kernel_expr *e);
@@ -843,6 +850,14 @@ void parse_named_instances(parser *p);
 /* launches.c */
 /* Makes the instances of kernel templates that the source launches. from: the first token. */
 void parse_launches(parser *p, const kernel_token *from);
+
+/* library.c */
+void part_names(parser *p); /* adds the names of all parts */
+/* The symbol itself, or the one that its part of the library declares. NULL stays. */
+symbol *part_load(parser *p, symbol *y);
+/* A call of a function of such a part. */
+kernel_expr *part_call(parser *p, const char *name, kernel_place place, kernel_expr **args,
+                       uint32_t n);
 
 /* space.c */
 void space_infer(parser *p, kernel_function *kernel);

@@ -82,7 +82,7 @@ static symbol *find(const scope *s, const kernel_name *name, int depth)
 
 symbol *symbol_in(const scope *s, const kernel_name *name) { return find(s, name, 0); }
 
-symbol *symbol_find(const parser *p, const kernel_name *name)
+symbol *symbol_find(parser *p, const kernel_name *name)
 {
     if (!name->symbol)
         return NULL;
@@ -91,7 +91,7 @@ symbol *symbol_find(const parser *p, const kernel_name *name)
         if (y && y->kind == SYMBOL_PACK && p->pack_at >= 0 && (uint32_t)p->pack_at < y->as.pack->n)
             return y->as.pack->at[p->pack_at];
         if (y)
-            return y;
+            return part_load(p, y);
     }
     return NULL;
 }
@@ -144,6 +144,7 @@ symbol *parse_name(parser *p, const kernel_token **last)
         /* CUDA names belong to the global namespace, although their scope is outside it. */
         if (!y && in && in->is_global)
             y = symbol_in(p->root, name);
+        y = part_load(p, y);
         p->t++;
         first = false;
         if (!at(p, TOKEN_SCOPE) || p->split)

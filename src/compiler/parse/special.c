@@ -324,6 +324,15 @@ static kernel_expr *parse_lifetime(parser *p, int copies, kernel_place place)
     return copies ? object_copy_to(p, args[0], args[1]) : object_end(p, args[0]);
 }
 
+enum { HEAP_GET, HEAP_PUT };
+
+static kernel_expr *parse_heap(parser *p, int which, kernel_place place)
+{
+    expect(p, TOKEN_LPAREN, which == HEAP_GET ? "after 'malloc'" : "after 'free'");
+    kernel_expr *e = parse_inside(p, TOKEN_RPAREN, "after an argument");
+    return which == HEAP_GET ? device_malloc(p, place, e) : device_free(p, place, e);
+}
+
 /* ---- the tables ------------------------------------------------------------------------------- */
 
 static const struct {
@@ -339,6 +348,8 @@ static const struct {
     {"ig_copy", parse_lifetime, 1},
     {"ig_end", parse_lifetime, 0},
     {"swap", parse_swap, 0},
+    {"malloc", parse_heap, HEAP_GET},
+    {"free", parse_heap, HEAP_PUT},
     {"move", parse_first, 1},
     {"forward", parse_first, 0},
     {"__builtin_expect", parse_first, 0},
@@ -449,6 +460,7 @@ void special_names(parser *p)
         add_type(p, types[i].name, p->types->basic[types[i].word]);
     vector_names(p);
     runtime_names(p);
+    part_names(p);
     static const char *const grid[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
     for (int i = 0; i < 4; i++)
         symbol_add(p, p->root, SYMBOL_GRID, name_of(p, grid[i]), 0)->as.number = i;

@@ -543,7 +543,7 @@ static bool parse_keyword_statement(parser *p, stmt_list *out)
         if (p->t[1].kind != TOKEN_NAME || p->t[2].kind != TOKEN_ASSIGN)
             parser_fail(p, p->t->place, "a namespace inside a function");
         p->t++;
-        parse_namespace(p);
+        parse_namespace(p, false);
         break;
     case KEYWORD_static_assert:
         p->t++;

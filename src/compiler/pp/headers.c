@@ -1,6 +1,9 @@
 /* The built-in headers. The parser knows their types and functions, so only their macros are defined here.
  * Most headers have none. */
 #include "compiler/pp/pp.h"
+
+#include "base/embed.h"
+
 #include <string.h>
 
 static const char limits_h[] = "#define CHAR_BIT 8\n"
@@ -56,6 +59,9 @@ static const char math_h[] = "#define INFINITY (__int_as_float(0x7f800000))\n"
                              "#define M_2_SQRTPI 1.12837916709551257390\n"
                              "#define M_SQRT2 1.41421356237309504880\n"
                              "#define M_SQRT1_2 0.70710678118654752440\n";
+
+INCLUDE_FILE("compiler_cucomplex_h", "src/compiler/library/cuComplex.h");
+extern const char compiler_cucomplex_h[];
 
 static const char stdint_h[] = "#define INT8_MIN (-128)\n"
                                "#define INT8_MAX 127\n"
@@ -122,6 +128,8 @@ const char pp_prelude[] = "#define __INGOT__ 1\n"
                           "#define __cplusplus 201703L\n"
                           "#define __fns ig_find_nth\n"
                           "#include <math.h>\n"
+                          "#include <stdint.h>\n"
+                          "#define __const__ const\n"
                           "#include <limits.h>\n";
 
 static const struct {
@@ -138,7 +146,8 @@ static const struct {
                {"cinttypes", inttypes_h},
                {"assert.h", assert_h},
                {"cassert", assert_h},
-               {"math_constants.h", math_constants_h}};
+               {"math_constants.h", math_constants_h},
+               {"cuComplex.h", compiler_cucomplex_h}};
 
 /* Known headers without macros. */
 static const char *const empty[] = {
@@ -191,7 +200,6 @@ static const struct {
     {"cusparse", "cuSPARSE", TOOLKIT("-lcusparse")},
     {"cusolver", "cuSOLVER", TOOLKIT("-lcusolver")},
     {"curand", "cuRAND", "pass random numbers in as an array, or compute them by a hash"},
-    {"cuComplex", "cuComplex", "use float2, with the products written out"},
     {"cutlass/", "CUTLASS",
      "on an NVIDIA GPU, run it with '--device cuda -I FOLDER'; elsewhere write the product as a "
      "kernel"},

@@ -123,6 +123,7 @@ typedef struct ig_cuda_facts {
     uint64_t memory, memory_used, shared_bytes; /* the last: the opt-in maximum per block */
     uint64_t cache_bytes;                       /* of the last level; 0: unknown */
     int cores, threads;                         /* threads of a block */
+    int waits;          /* blocks may wait for others: cooperative launches */
     int driver_version; /* of CUDA's driver; 0: there is none, and ig_cuda_attribute fails */
     char bus[32];
 } ig_cuda_facts;

@@ -267,6 +267,7 @@ int modules_device(ig_cuda_facts *facts)
     facts->memory_used = cudart_memory_used();
     facts->cores = info.threads > 0 ? info.threads : info.cores > 0 ? info.cores : 1;
     facts->threads = (int)threads_most(dev);
+    facts->waits = strcmp(dev->name, "cpu") == 0;
     facts->shared_bytes = dev->limits.shared_bytes;
     for (int i = 0; i < 3; i++)
         facts->cache_bytes = info.cache[i] ? info.cache[i] : facts->cache_bytes;
@@ -497,6 +498,19 @@ static size_t room_at(void *context, uint64_t at)
     return cudart_memory_find((const void *)(uintptr_t)at, &where, &bytes, &kind) ? bytes : 0;
 }
 
+/* Before a checked launch: pointers into the heap of kernels, which is a variable, are good in every kernel. */
+static void know_heap(const backend *dev, struct state *s)
+{
+    binding where;
+    size_t bytes;
+    if (s->globals)
+        return;
+    if (module_variable(s->module, dev, "ig_heap", &where, &bytes) == IG_OK)
+        s->globals = cudart_memory_add(dev, where.buf, IG_CUDA_DEVICE);
+    else
+        ig_error(NULL);
+}
+
 static int start(const backend *dev, ig_cuda_kernel *k, ig_module *m, const module_kernel *ready,
                  const cudart_shape *sh, const char *packed)
 {
@@ -552,6 +566,8 @@ static int launch_prepared(const backend *dev, ig_cuda_kernel *k, const cudart_s
         fatal = error;
     if (!error)
         error = exchange(dev, k->unit, true);
+    if (!error && cudart_watch_checks())
+        know_heap(dev, s);
     if (!error)
         error = start(dev, k, s->module, &ready, sh, packed);
     if (!error)

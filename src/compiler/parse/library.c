@@ -1,0 +1,135 @@
+/* The parts of the library that are written in CUDA C and parsed when a source names one of their functions. */
+#include <string.h>
+
+#include "base/embed.h"
+#include "compiler/parse/parser.h"
+
+#define PARTS(PART) \
+    PART(words, "src/compiler/library/words.cu") \
+    PART(halves, "src/compiler/library/halves.cu") \
+    PART(heap, "src/compiler/library/heap.cu") \
+    PART(grid, "src/compiler/library/grid.cu") \
+    PART(types, "src/compiler/library/types.cu")
+
+#define EMBED(id, path) INCLUDE_FILE("compiler_library_" #id, path);
+PARTS(EMBED)
+
+#define DECLARE(id, path) \
+    extern const char compiler_library_##id[]; \
+    extern const uint64_t compiler_library_##id##_size;
+PARTS(DECLARE)
+
+enum {
+#define NUMBER(id, path) PART_##id,
+    PARTS(NUMBER)
+};
+
+static const struct {
+    const char *text;
+    const uint64_t *bytes;
+} texts[] = {
+#define ROW(id, path) {compiler_library_##id, &compiler_library_##id##_size},
+    PARTS(ROW)};
+
+#define HALF_TESTS(name) \
+    " __h" name "u __h" name "u2 __hb" name "2 __hb" name "u2 __h" name "2_mask __h" name "u2_" \
+    "mask"
+#define WORD_TESTS(name) " __vcmp" name "2 __vcmp" name "4 __vset" name "2 __vset" name "4"
+#define EXTREMES(kind) \
+    " __vi" kind "_s32_relu __vi" kind "_s16x2_relu __vi" kind "3_s32_relu __vi" kind \
+    "3_s16x2_relu" \
+    " __vi" kind "3_s32 __vi" kind "3_u32 __vi" kind "3_s16x2 __vi" kind "3_u16x2 __viadd" kind \
+    "_s32" \
+    " __viadd" kind "_u32 __viadd" kind "_s16x2 __viadd" kind "_u16x2 __viadd" kind "_s32_relu" \
+    " __viadd" kind "_s16x2_relu"
+
+/* The names that are parsed with a part, separated by blanks. */
+static const struct {
+    uint8_t part;
+    const char *names;
+} names[] = {
+    {PART_words,
+     "__vabs2 __vabs4 __vabsss2 __vabsss4 __vneg2 __vneg4 __vnegss2 __vnegss4 __vadd2 __vadd4 "
+     "__vaddss2 __vaddss4 __vaddus2 __vaddus4 __vsub2 __vsub4 __vsubss2 __vsubss4 __vsubus2 "
+     "__vsubus4 __vabsdiffs2 __vabsdiffs4 __vabsdiffu2 __vabsdiffu4 __vavgs2 __vavgs4 __vavgu2 "
+     "__vavgu4 __vhaddu2 __vhaddu4 __vmaxs2 __vmaxs4 __vmaxu2 __vmaxu4 __vmins2 __vmins4 __vminu2 "
+     "__vminu4 __vsads2 __vsads4 __vsadu2 __vsadu4"},
+    {PART_words,
+     WORD_TESTS("eq") WORD_TESTS("ne") WORD_TESTS("ges") WORD_TESTS("geu") WORD_TESTS("gts")
+         WORD_TESTS("gtu") WORD_TESTS("les") WORD_TESTS("leu") WORD_TESTS("lts") WORD_TESTS("ltu")},
+    {PART_words, EXTREMES("max") EXTREMES("min")},
+    {PART_halves,
+     "__hadd_sat __hsub_sat __hmul_sat __hsub_rn __hadd2_sat __hsub2_sat __hmul2_sat __hsub2_rn "
+     "__hfma_sat __hfma_relu __hfma2_sat __hfma2_relu __hcmadd __hisnan2 __hmax2_nan __hmin2_nan "
+     "ig_atomic_pair"},
+    {PART_halves, HALF_TESTS("eq") HALF_TESTS("ne") HALF_TESTS("ge") HALF_TESTS("gt")
+                      HALF_TESTS("le") HALF_TESTS("lt")},
+    {PART_heap, "ig_heap_get ig_heap_put"},
+    {PART_grid, "ig_grid_sync"},
+    {PART_types, "array pair make_pair"},
+};
+
+void part_names(parser *p)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (const char *s = names[i].names + strspn(names[i].names, " "); *s;
+             s += strspn(s, " ")) {
+            const size_t n = strcspn(s, " ");
+            kernel_name *name = kernel_name_get(p->names, s, n);
+            symbol_add(p, p->root, SYMBOL_LIBRARY, name, 0)->which = names[i].part;
+            s += n;
+        }
+}
+
+/* Parses the part as a file of its own, outside of the function that names it. */
+static void parse_part(parser *p, void *context)
+{
+    const int part = *(const int *)context;
+    kernel_tokens tokens;
+    const kernel_options plain = {.skip_unknown = true};
+    kernel_file *file = kernel_source_add(&p->tree->unit.source, "<library>", NULL,
+                                          texts[part].text, (size_t)*texts[part].bytes, 0);
+    if (!file || kernel_preprocess(&p->tree->unit, file, &plain, &tokens) != IG_OK)
+        kernel_arena_fail(p->arena, "the library");
+    const parser_place back = parser_enter(p, tokens.at, p->root);
+    kernel_instance *const current = p->current;
+    kernel_name *const declaring = p->declaring;
+    const bool patterns = p->patterns, outside = p->is_outside;
+    const int quiet = p->quiet;
+    p->current = NULL;
+    p->patterns = p->is_outside = false;
+    p->quiet = 0;
+    const int in_file = p->file;
+    p->file = 0;
+    parse_file(p);
+    p->file = in_file;
+    p->current = current;
+    p->declaring = declaring;
+    p->patterns = patterns;
+    p->is_outside = outside;
+    p->quiet = quiet;
+    parser_leave(p, back);
+}
+
+symbol *part_load(parser *p, symbol *y)
+{
+    if (!y || y->kind != SYMBOL_LIBRARY)
+        return y;
+    kernel_name *name = y->name;
+    int part = y->which;
+    if (!(p->library & 1u << part)) {
+        p->library |= 1u << part;
+        parser_guard(p, parse_part, &part);
+    }
+    y = symbol_here(p->root, name);
+    return y && y->kind != SYMBOL_LIBRARY ? y : NULL;
+}
+
+kernel_expr *part_call(parser *p, const char *name, kernel_place place, kernel_expr **args,
+                       uint32_t n)
+{
+    const symbol *y = part_load(p, symbol_here(p->root, name_of(p, name)));
+    if (!y)
+        parser_fail(p, place, "the library has no '%s'", name);
+    return call_functions(p, y->as.functions, place, NULL, 0, args, n, false);
+}
