@@ -369,9 +369,10 @@ text += "from ._device import Report as _Report, Timing as _Timing\n\n" + TYPES
 text += array_class(rows, aliases) + results_classes(rows)
 names = numpy_names()
 text += "\n".join(function(row) for row in rows if row[0] not in ("fft", *names)) + "\n" + "".join(names.values())
-text += "\n".join(f"{name} = {op}" for name, op in aliases if name not in by_name and op != "fft") + "\n" + FUNCTIONS
+text += "\n".join(f"{name} = {op}" for name, op in aliases if name not in by_name and name not in names and op != "fft") + "\n" + FUNCTIONS
 text += "\n".join(f"{name}: dtype" for name in dtypes if name not in by_name) + "\n"
 write("__init__.pyi", with_others(ingot, text))
+write("numpy.pyi", "from . import *\n")
 for module in (linalg, fft, random):
     named = {n: module.__dict__[n].__name__ for n in module.__all__ if callable(module.__dict__[n])}
     text = HEAD + "from . import Array, ArrayLike, DTypeLike\n"

@@ -41,8 +41,9 @@ issubdtype iterable lib linspace may_share_memory mgrid NAN NaN ndenumerate ndim
 promote_types put put_along_axis putmask r_ require s_ set_printoptions seterr shape shares_memory signedinteger size testing
 unsignedinteger""".split(), "_numpy_names") | dict.fromkeys(
     "fromfile fromstring genfromtxt loadtxt savetxt savez savez_compressed".split(), "_numpy_text") | dict.fromkeys(
-    """add bitwise_and bitwise_or bitwise_xor divide floor_divide hypot logaddexp logical_and logical_or logical_xor maximum minimum
-multiply remainder subtract""".split(), "_ufuncs")
+    """add arctan2 bitwise_and bitwise_or bitwise_xor copysign divide equal float_power floor_divide fmax fmin fmod gcd greater greater_equal
+heaviside hypot lcm left_shift less less_equal logaddexp logical_and logical_or logical_xor maximum minimum mod multiply not_equal power
+remainder right_shift subtract true_divide""".split(), "_ufuncs")
 
 # Modules, and functions of modules, that are loaded when they are first used.
 _LATER = dict.fromkeys(("nn", "optim", "data", "cuda", "onnx", "text", "dask", "team", "tree", "lax", "numpy", "utils", "scipy")) | {"special": "scipy.special"} | dict.fromkeys(

@@ -1,8 +1,6 @@
 """Elementwise functions of two arrays, with the methods of NumPy's ufuncs: ingot.add.reduce(x). Loaded when one of them is first
 used."""
-from . import _ingot
-
-_ops = _ingot._ops
+from . import _ingot, _names
 
 
 class Ufunc:
@@ -50,13 +48,13 @@ def _named(name):
 
 
 def _make(name):
-    op = _ops[name]
-    made = type("Ufunc", (Ufunc,), {"__call__": op, "__doc__": op.__doc__})()
+    op = _names.find(name)
+    made = type("Ufunc", (Ufunc,), {"__call__": staticmethod(op), "__doc__": op.__doc__})()
     made.__name__, made.__qualname__, made.__module__, made.__wrapped__ = name, name, "ingot", op
     return made
 
 
-add, subtract, multiply, divide, floor_divide, remainder, maximum, minimum = map(
-    _make, "add subtract multiply divide floor_divide remainder maximum minimum".split())
-logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor, logaddexp, hypot = map(
-    _make, "logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor logaddexp hypot".split())
+NAMES = """add subtract multiply divide floor_divide remainder maximum minimum logical_and logical_or logical_xor bitwise_and bitwise_or
+bitwise_xor logaddexp hypot power arctan2 equal not_equal less less_equal greater greater_equal gcd lcm fmax fmin fmod left_shift right_shift
+copysign heaviside true_divide mod float_power""".split()
+globals().update((name, _make(name)) for name in NAMES)

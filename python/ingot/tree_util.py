@@ -464,3 +464,41 @@ def tree_transpose(outer_treedef, inner_treedef, pytree_to_transpose):
     n = inner_treedef.num_leaves
     rows = [flat[i * n:(i + 1) * n] for i in range(outer_treedef.num_leaves)]
     return tree_unflatten(inner_treedef, [tree_unflatten(outer_treedef, column) for column in zip(*rows)])
+
+
+def all_leaves(iterable, is_leaf=None):
+    """Whether no value is a container."""
+    return all(is_leaf is not None and is_leaf(x) or not _container(x) for x in iterable)
+
+
+def register_static(cls):
+    """Makes objects of a class constants."""
+    register_pytree_node(cls, lambda x: ((), x), lambda x, _: x)
+    return cls
+
+
+def register_dataclass(nodetype, data_fields=None, meta_fields=(), drop_fields=()):
+    """Makes a class a container of data_fields; meta_fields are constants. Without them all fields of a dataclass are leaves."""
+    if data_fields is None:
+        data_fields = [name for name in nodetype.__dataclass_fields__ if name not in (*meta_fields, *drop_fields)]
+
+    def parts(x):
+        return [getattr(x, name) for name in data_fields], tuple(getattr(x, name) for name in meta_fields)
+
+    register_pytree_node(nodetype, parts, lambda meta, data: nodetype(**dict(zip(data_fields, data)), **dict(zip(meta_fields, meta))))
+    return nodetype
+
+
+PyTreeDef = TreeDef
+
+
+_PATHS = "DictKey SequenceKey GetAttrKey FlattenedIndexKey keystr tree_flatten_with_path tree_leaves_with_path tree_map_with_path".split()
+
+
+def __getattr__(name):
+    if name in _PATHS:
+        from . import _tree_paths
+        return getattr(_tree_paths, name)
+    from . import _names
+    text = None if name.startswith("_") else _names.advice("tree_util." + name)
+    raise AttributeError(f"module 'ingot.tree_util' has no attribute '{name}'" + (f": {text}" if text else ""))

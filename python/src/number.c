@@ -112,7 +112,7 @@ PyObject *element_at(PyObject *o, int64_t i)
     return offset_of(o, i, &offset) ? element_constant(o, offset) : NULL;
 }
 
-/* The bits of an array of one number of the dtype; NULL if it is another array, or they are not known yet. */
+/* The bits of an array of one number of the dtype. NULL if the array has more elements, another dtype, or is not evaluated. */
 static const void *known_number(const array_object *o, ig_dtype dtype)
 {
     if (o->number_dtype)

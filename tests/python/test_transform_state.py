@@ -389,6 +389,31 @@ def defaults():
             check(f"a new array on {device}", [compiled(2.0).device for _ in range(2)] == [device] * 2)
 
 
-for test in (defaults, in_place, reading, numbers, gradients_of_numbers, higher_derivatives, modules, training, outside, random_numbers, maps, jacobians, trees):
+def paths():
+    """Leaves with their paths, and classes whose fields are given."""
+    class Point:
+        def __init__(self, x, y, name):
+            self.x, self.y, self.name = x, y, name
+
+    tree.register_dataclass(Point, ["x", "y"], ["name"])
+    state = {"w": [X, 2.0], "p": Point(1.0, 3.0, "a"), "n": None}
+    found = [(tree.keystr(path), leaf) for path, leaf in tree.tree_leaves_with_path(state)]
+    check("paths", [name for name, _ in found] == ["['w'][0]", "['w'][1]", "['p'][<flat index 0>]", "['p'][<flat index 1>]"], str(found))
+    check("leaves", [leaf for _, leaf in found[1:]] == [2.0, 1.0, 3.0] and found[0][1] is X)
+    made = tree.tree_map_with_path(lambda path, a, b: tree.keystr(path, simple=True, separator="/") + str(a + b), {"a": (1, 2)}, {"a": (3, 4)})
+    check("tree_map_with_path", made == {"a": ("a/04", "a/16")}, str(made))
+    check("attributes", tree.keystr(tree.tree_leaves_with_path(nn.Linear(2, 1))[0][0]).startswith("."))
+    check("fields", float(ig.grad(lambda p: p.x * p.y)(Point(2.0, 5.0, "b")).x) == 5)
+    check("all_leaves", tree.all_leaves([1, X]) and not tree.all_leaves([[1]]))
+
+    @tree.register_static
+    class Options:
+        pass
+
+    check("register_static", tree.tree_leaves([Options(), 1.0]) == [1.0])
+    raises("advice", AttributeError, lambda: tree.Partial, "functools.partial")
+
+
+for test in (defaults, in_place, reading, numbers, gradients_of_numbers, higher_derivatives, modules, training, outside, random_numbers, maps, jacobians, trees, paths):
     attempt(test.__name__, test)
 finish()
