@@ -220,9 +220,6 @@ static ig_status settle(block_plan *p, stage *s, uint64_t most, bool apart)
     const uint64_t usual = plan_block_bytes(p->limit);
     uint64_t held, least = UINT64_MAX, load = UINT64_MAX;
     int worse = 0;
-    s->held = 0;
-    for (int i = 0; i < s->n_root; i++)
-        s->held += s->to == TO_MEMORY ? root_bytes(s->root[i]) : 0;
     s->ahead = stage_tiles(s) * stage_parts(s) > 1;
     for (;;) {
         held = held_bytes(p) + s->held;
@@ -343,6 +340,13 @@ static ig_status plan_stage(block_plan *p, stage *s)
     const uint64_t usual = plan_block_bytes(p->limit);
     uint64_t most = usual;
     ig_status status = IG_ERR_MEMORY;
+    s->held = 0;
+    for (int i = 0; i < s->n_root; i++)
+        s->held += s->to == TO_MEMORY ? root_bytes(s->root[i]) : 0;
+    if (held_bytes(p) + s->held > p->limit) { /* the results alone: no way to cut helps */
+        p->refused = true;
+        return IG_ERR_MEMORY;
+    }
     for (int apart = 0; apart < 2 && status != IG_OK && (!apart || sorts(s)); apart++) {
         p->refused = false;
         most = usual;
