@@ -87,9 +87,9 @@ def read(path):
         return f.read()
 
 
-def compute(program, limit, want):
+def compute(program, limit, want, in_memory):
     """The same for a program whose result is not in memory, unless it is small, and True if it has the bits that are wanted."""
-    if len(want) < SMALL:
+    if in_memory or len(want) < SMALL:
         code, error = run(program, limit)
     else:
         before, last = program.rsplit("; ", 1)
@@ -112,7 +112,7 @@ def limits_from(least):
 
 
 def check_limits(dtype, expression, kind):
-    """False if the expression does not exist for the dtype."""
+    """False if the expression does not exist for the dtype. kind: of the files; "memory" are .npy files, and the result stays in memory."""
     whole = sources(dtype, "load")(expression)
     code, _ = run(whole, out="want.npy")
     if code:
@@ -122,14 +122,14 @@ def check_limits(dtype, expression, kind):
     want = read("want.npy")
     limit, promised = TINY, False
     for _ in range(ROUNDS):
-        code, error, same = compute(program, limit, want)
+        code, error, same = compute(program, limit, want, kind == "memory")
         least = LEAST.search(error)
         if code == 0 or promised or not least or int(least[1]) <= limit:
             break
         limit, promised = int(least[1]), "smallest" in least[0] and LATER not in error
     check(name, same, f"with {limit} bytes{', which should work' * promised}: {'other bits' if code == 0 else f'{code} {error[-400:]}'}")
     for more in limits_from(limit) if same and limit > TINY else []:
-        code, error, same = compute(program, more, want)
+        code, error, same = compute(program, more, want, kind == "memory")
         check(name, same, f"with {more} bytes, where {limit} works: {'other bits' if code == 0 else f'{code} {error[-400:]}'}")
         if not same:
             break
@@ -154,6 +154,9 @@ def main():
     some = EXPRESSIONS if LARGE or patterns else EXPRESSIONS[2::SAMPLE]
     if not patterns:  # what memory for the mask, but not for the elements, gave
         check_limits("f64", "sum(v[h])", "zarr")
+        for expression in ("m[::3, 5:200:7]", "cumulative_sum(m, axis=0)"):  # views, which are copied
+            check_limits("f32", expression, "memory")
+        check_limits("c64", "exp(m) / (m + 2)", "memory")  # no way to cut helps
     chosen = [e for e in some if not patterns or any(p in e for p in patterns)]
     for number, expression in enumerate(chosen):
         runs = 0

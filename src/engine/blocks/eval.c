@@ -39,8 +39,17 @@ static ig_status bytes_read(ig_array *x, uint64_t *bytes)
     return status;
 }
 
-/* *narrow: x should be evaluated alone, because its root would read much more. Not if all views of the root that are asked
- * for have as many elements as the root. */
+/* True if the root of a view, and the copy of its elements that a caller reads, do not fit in memory together. */
+static bool needs_room(const ig_array *x)
+{
+    const uint64_t most = ig_memory_limit(), used = ig_memory_used();
+    const uint64_t bytes = (uint64_t)(view_size(&x->view) + view_size(&x->root->view)) *
+                           ig_dtype_bytes((ig_dtype)x->dtype);
+    return !view_is_contiguous(&x->view) && bytes > (most > used ? most - used : 0);
+}
+
+/* *narrow: x should be evaluated alone, because its root would need more memory or read much more. Not if all views of the
+ * root that are asked for have as many elements as the root, unless memory is short. */
 static ig_status is_narrow(ig_array *const *arrays, int n, int which, bool *narrow)
 {
     enum { SHARE = 2 };
@@ -50,7 +59,9 @@ static ig_status is_narrow(ig_array *const *arrays, int n, int which, bool *narr
     for (int i = 0; i < n; i++)
         asked += arrays[i]->root == root ? view_size(&arrays[i]->view) : 0;
     *narrow = false;
-    if (x == root || root->data || asked >= view_size(&root->view))
+    if (x == root || root->data)
+        return IG_OK;
+    if ((*narrow = needs_room(x)) || asked >= view_size(&root->view))
         return IG_OK;
     TRY(bytes_read(x, &part));
     TRY(bytes_read(root, &all));
