@@ -219,9 +219,9 @@ typedef struct ig_onnx_export_call {
     /* Arrays that get these names as tensors of the model. Other arrays that the graph reads get names, too. */
     ig_array *const *weights;
     const char *const *weight_names;
-    /* One trace: all shapes are fixed. Three traces of the same function, for inputs that differ in the lengths of some axes:
-     * these axes have any length in the model, and `symbol` is their name. They have one length in each trace, and three
-     * different ones in all. */
+    /* `symbol` names the axes that have any length in the model; two symbols have a blank between them. One trace: no such axes.
+     * Three: they have a length above 1, the double and 3 times as much. Six: traces 3 and 4 are the same for the second symbol,
+     * with the first length of the other; in trace 5 both lengths are doubled. */
     const ig_onnx_trace *traces;
     int n_traces;
     const char *symbol;

@@ -205,11 +205,10 @@ def _parameters(function):
 
 
 def _axes(dynamic_axes, batch, names, inputs):
-    """The symbol of the axes without a fixed length, and these axes of each input."""
-    chosen, symbols = [set() for _ in inputs], set()
+    """The symbols of axes without a fixed length with the lengths in the example, and the symbol of each such axis of each input."""
+    chosen, lengths = [{} for _ in inputs], {}
     if batch:
-        symbols.add(batch if isinstance(batch, str) else "batch")
-        chosen = [{0} if x.ndim else set() for x in inputs]
+        chosen = [{0: batch if isinstance(batch, str) else "batch"} if x.ndim else {} for x in inputs]
     for name, axes in (dynamic_axes or {}).items():
         if name not in names:
             continue  # an output: its axes follow
@@ -217,14 +216,14 @@ def _axes(dynamic_axes, batch, names, inputs):
         for axis in axes:
             if not -inputs[at].ndim <= axis < inputs[at].ndim:
                 raise ValueError(f"the input '{name}' has {inputs[at].ndim} axes, so none is {axis}")
-            chosen[at].add(axis % inputs[at].ndim)
-            symbols.add(axes[axis] if isinstance(axes, dict) else "batch")
-    if len(symbols) > 1:
-        raise ValueError(f"one symbol is possible for axes without a fixed length, not {len(symbols)}: {', '.join(sorted(symbols))}")
-    lengths = {inputs[i].shape[axis] for i, axes in enumerate(chosen) for axis in axes}
-    if len(lengths) > 1:
-        raise ValueError(f"axes with the symbol '{symbols.pop()}' have the lengths {sorted(lengths)} in the example; give one length")
-    return (symbols.pop() if lengths else ""), chosen, max([2, *lengths])
+            chosen[at][axis % inputs[at].ndim] = axes[axis] if isinstance(axes, dict) else f"axis_{axis % inputs[at].ndim}"
+    for x, axes in zip(inputs, chosen):
+        for axis, symbol in axes.items():
+            if lengths.setdefault(symbol, x.shape[axis]) != x.shape[axis]:
+                raise ValueError(f"axes of '{symbol}' have the lengths {lengths[symbol]} and {x.shape[axis]} in the example; give one")
+    if len(lengths) > 2:
+        raise ValueError(f"two symbols are possible for axes without a fixed length, not {len(lengths)}: {', '.join(lengths)}")
+    return {symbol: max(2, n) for symbol, n in lengths.items()}, chosen
 
 
 def export(function: Any, inputs: Any, path: Any, input_names: Any = None, output_names: Any = None,
@@ -233,33 +232,36 @@ def export(function: Any, inputs: Any, path: Any, input_names: Any = None, outpu
 
     inputs: example arguments, one array or a tuple or list of arrays; their elements are not used. Modules are exported as in
     evaluation, and their arrays become tensors with the names of state_dict. batch: the first axis of all inputs has any length;
-    a string is its name. dynamic_axes: these axes have any length, {"x": {0: "batch"}}. The function is then called for three
-    lengths, and must do the same for all. external: as for Model.save."""
+    a string is its name. dynamic_axes: these axes have any length, {"x": {0: "batch", 1: "time"}}, with at most two symbols. The
+    function is then called for several lengths, and must do the same for all. external: as for Model.save."""
     from . import zeros
     from .transform import Trace
     from .tree_util import Flat
     examples = [_ingot.asarray(x) for x in (inputs if isinstance(inputs, (tuple, list)) else (inputs,))]
     names = _names(input_names, len(examples), "input")
-    symbol, chosen, length = _axes(dynamic_axes, batch, names, examples)
+    symbols, chosen = _axes(dynamic_axes, batch, names, examples)
     weights, modules = _parameters(function)
     modes = [(module, module.training) for one in modules for module in one.modules()]
     ins, outs = [], []
+    mode = _ingot._math(1)  # no nodes of native code, which a device offers for some lengths only
     try:
         for module, _ in modes:
             module.training = False
-        for times in range(1, 4 if symbol else 2):
-            shapes = [tuple(times * length if axis in chosen[i] else n for axis, n in enumerate(x.shape)) for i, x in enumerate(examples)]
+        for times in ((1, 1), (2, 1), (3, 1), (1, 2), (1, 3), (2, 2))[:(1, 3, 6)[len(symbols)]]:
+            lengths = {symbol: n * k for (symbol, n), k in zip(symbols.items(), times)}
+            shapes = [tuple(lengths[axes[axis]] if axis in axes else n for axis, n in enumerate(x.shape)) for x, axes in zip(examples, chosen)]
             made = [_ingot._placeholder(zeros(shape, dtype=x.dtype)) for shape, x in zip(shapes, examples)]
             with Trace("onnx.export", True):
                 flat = Flat(function(*map(_ingot._again, made)))
             ins.append(made)
             outs.append([_ingot._plain(x) for x in flat.leaves])
     finally:
-        for module, mode in modes:
-            module.training = mode
+        _ingot._math(mode)
+        for module, training in modes:
+            module.training = training
     if not outs[0]:
         raise ValueError("the function returns no array")
     if any(len(each) != len(outs[0]) for each in outs):
-        raise ValueError(f"the function returns {', '.join(str(len(each)) for each in outs)} arrays for three lengths of '{symbol}'")
+        raise ValueError(f"the function returns {', '.join(str(len(each)) for each in outs)} arrays for different lengths of {' and '.join(symbols)}")
     _ingot._onnx_export(os.fspath(path), ins, outs, names, _names(output_names, len(outs[0]), "output"),
-                        [x for _, x in weights], [name for name, _ in weights], symbol, external)
+                        [x for _, x in weights], [name for name, _ in weights], " ".join(symbols), external)

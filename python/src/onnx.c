@@ -396,7 +396,7 @@ static PyObject *fn_onnx_load(PyObject *self, PyObject *args)
 
 /* ---- export ---- */
 
-enum { TRACES = 3 };
+enum { TRACES = 6 };
 
 /* The texts of a list of strings, which keeps them; NULL with an exception. */
 static const char **texts_list(PyObject *list)
@@ -409,6 +409,19 @@ static const char **texts_list(PyObject *list)
             return NULL;
         }
     return texts;
+}
+
+/* _math(mode): the math mode of this thread from now on, and the mode before. A number of ig_math; 1 is IG_MATH_SAME. */
+static PyObject *fn_math(PyObject *self, PyObject *mode)
+{
+    (void)self;
+    const long now = PyLong_AsLong(mode);
+    const ig_math before = ig_math_mode();
+    if (PyErr_Occurred())
+        return NULL;
+    if (ig_set_math((ig_math)now) != IG_OK)
+        return raise_error();
+    return PyLong_FromLong(before);
 }
 
 /* _onnx_export(path, inputs, outputs, input names, output names, weights, weight names, symbol, external). inputs and outputs: a
@@ -452,8 +465,9 @@ static PyObject *fn_onnx_export(PyObject *self, PyObject *args)
     for (int i = 0; i < TRACES; i++) {
         free(in[i]);
         free(out[i]);
-        free(texts[i]);
     }
+    for (int i = 0; i < 3; i++)
+        free(texts[i]);
     free(w);
     Py_DECREF(path);
     if (!fine)
@@ -497,5 +511,6 @@ bool onnx_setup(PyObject *module)
 PyMethodDef onnx_functions[] = {
     {"_onnx_load", fn_onnx_load, METH_VARARGS, NULL},
     {"_onnx_export", fn_onnx_export, METH_VARARGS, NULL},
+    {"_math", fn_math, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };

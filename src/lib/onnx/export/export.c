@@ -243,11 +243,24 @@ static ig_ints stated(exporter *e, const value *v, int64_t *dims, const char **s
     for (int a = 0; a < v->n; a++) {
         const bool known = extent_fixed(e, v->shape[a]);
         dims[a] = known ? v->shape[a].in[0] : -1;
-        symbols[a] = known                                    ? NULL
-                     : extent_same(e, v->shape[a], e->length) ? e->call->symbol
-                                                              : new_name(e, e->call->symbol);
+        symbols[a] = NULL;
+        for (int i = 0; i < e->n_symbols && !known && !symbols[a]; i++)
+            if (extent_same(e, v->shape[a], e->length[i]))
+                symbols[a] = e->symbol_name[i];
+        if (!known && !symbols[a])
+            symbols[a] = new_name(e, e->symbol_name[0]);
     }
     return (ig_ints){dims, v->n};
+}
+
+/* See ig_onnx_export_call. */
+static bool has_lengths(const exporter *e, extent x, int which)
+{
+    const int64_t n = x.in[0];
+    extent want = fixed(n);
+    want.in[1 + 2 * which] = want.in[5] = 2 * n;
+    want.in[2 + 2 * which] = 3 * n;
+    return n > 1 && extent_same(e, x, want);
 }
 
 static ig_status write_inputs(exporter *e)
@@ -277,13 +290,15 @@ static ig_status write_inputs(exporter *e)
         for (int a = 0; a < s->v.n; a++) {
             if (extent_fixed(e, s->v.shape[a]))
                 continue;
-            if (e->length.in[0] < 0)
-                e->length = s->v.shape[a];
-            if (!extent_same(e, e->length, s->v.shape[a]) || e->length.in[0] == e->length.in[1] ||
-                e->length.in[1] == e->length.in[2] || e->length.in[0] == e->length.in[2])
+            const int which = s->v.shape[a].in[1] == s->v.shape[a].in[0];
+            if (which < e->n_symbols && e->length[which].in[0] == 0)
+                e->length[which] = s->v.shape[a];
+            if (which >= e->n_symbols || !extent_same(e, e->length[which], s->v.shape[a]) ||
+                !has_lengths(e, e->length[which], which))
                 FAIL(IG_ERR_ARGUMENT,
-                     "onnx export: the symbolic axes must have one length in each trace, and "
-                     "another in each");
+                     "onnx export: axis %d of input '%.80s' does not have the lengths that the "
+                     "traces of a symbolic axis need, as ingot/onnx.h says",
+                     a, c->input_names[i]);
         }
         ig_onnx_builder_input(e->b, c->input_names[i], onnx_type_of(s->v.dtype),
                               stated(e, &s->v, dims, symbols), symbols);
@@ -351,13 +366,33 @@ static ig_status check_call(const ig_onnx_export_call *c)
     TRY(check_names("weight_names", c->weight_names, c->n_weights));
     TRY(require_list("ig_onnx_export", "weights", c->weights, c->n_weights));
     TRY(require_pointer("ig_onnx_export", "traces", c->traces));
-    if (c->n_traces != 1 && c->n_traces != EXPORT_TRACES)
-        FAIL(IG_ERR_ARGUMENT, "onnx export: give one trace, or three for a symbolic axis");
+    if (c->n_traces != 1 && c->n_traces != 3 && c->n_traces != EXPORT_TRACES)
+        FAIL(IG_ERR_ARGUMENT, "onnx export: give one trace, or 3 for a symbol, or 6 for two");
     for (int t = 0; t < c->n_traces; t++) {
         TRY(require_list("ig_onnx_export", "inputs", c->traces[t].inputs, c->n_inputs));
         TRY(require_list("ig_onnx_export", "outputs", c->traces[t].outputs, c->n_outputs));
     }
-    return c->n_traces == 1 ? IG_OK : check_names("symbol", &c->symbol, 1);
+    return IG_OK;
+}
+
+/* Takes the symbols apart. */
+static ig_status read_symbols(exporter *e)
+{
+    const char *text = e->call->symbol;
+    for (e->n_symbols = e->traces == 1 ? 0 : e->traces / 3; text && e->n_symbols;) {
+        const size_t n = strcspn(text, " ");
+        const int which = e->symbol_name[0] != NULL;
+        if (!(e->symbol_name[which] = onnx_arena_text(&e->arena, text, n)))
+            return error_waiting(IG_ERR_MEMORY);
+        text += n;
+        if (!n || which == e->n_symbols - 1)
+            break;
+        text += *text == ' ';
+    }
+    if (e->n_symbols && (!text || *text))
+        FAIL(IG_ERR_ARGUMENT, "onnx export: %d traces need %d symbols with a blank between them",
+             e->traces, e->n_symbols);
+    return check_names("symbol", e->symbol_name, e->n_symbols);
 }
 
 static ig_status export(exporter *e, const char *path)
@@ -367,6 +402,7 @@ static ig_status export(exporter *e, const char *path)
         return IG_ERR_MEMORY;
     onnx_builder_opset(e->b, OPSET);
     ig_onnx_builder_external(e->b, e->call->external);
+    TRY(read_symbols(e));
     TRY(write_inputs(e));
     TRY(name_weights(e));
     TRY(write_outputs(e));
@@ -380,7 +416,7 @@ ig_status ig_onnx_export(const ig_onnx_export_call *call, const char *path)
     TRY(require_pointer("ig_onnx_export", "path", path));
     TRY(sized_read(SIZED(ig_onnx_export_call, external), &own, call));
     TRY(check_call(&own));
-    exporter e = {.call = &own, .traces = own.n_traces, .length = fixed(-1)};
+    exporter e = {.call = &own, .traces = own.n_traces};
     TRY(ig_scope_begin());
     const ig_status status = export(&e, path);
     ig_scope_end();

@@ -1,8 +1,8 @@
 /* From the graph of lazy arrays to an ONNX model.
  *
- * The graph may be given several times, built for several lengths of the symbolic axis. All are walked in lock step: they
- * must have the same nodes, and a number that differs between them is written as a sum of the length and a constant, or a
- * multiple. One graph has no symbolic axis. Only what depends on the inputs becomes nodes of the model; all else is evaluated
+ * The graph may be given several times, built for several lengths of the symbolic axes. All are walked in lock step: they
+ * must have the same nodes, and a number that differs between them is written as a sum of multiples of the lengths, of their
+ * product and of 1. One graph has no symbolic axes. Only what depends on the inputs becomes nodes of the model; all else is evaluated
  * and becomes initializers. */
 #ifndef ONNX_EXPORT_H
 #define ONNX_EXPORT_H
@@ -10,7 +10,7 @@
 #include "engine/ops/walk.h"
 #include "lib/onnx/arena.h"
 
-enum { EXPORT_TRACES = 3, EXPORT_AXES = 2 * IG_MAX_NDIM };
+enum { EXPORT_SYMBOLS = 2, EXPORT_TRACES = 6, EXPORT_AXES = 2 * IG_MAX_NDIM };
 
 /* A length, or another integer, in each trace. */
 typedef struct extent {
@@ -55,9 +55,11 @@ typedef struct exporter {
     ig_onnx_builder *b;
     onnx_arena arena; /* names */
     int names;
-    extent length;      /* of the symbolic axis */
-    const char *symbol; /* a 1-d tensor of the length; NULL: not written yet */
-    walk table;         /* finds spots by address; its order is not used */
+    int n_symbols;
+    const char *symbol_name[EXPORT_SYMBOLS];
+    extent length[EXPORT_SYMBOLS];      /* of the symbolic axes */
+    const char *symbol[EXPORT_SYMBOLS]; /* 1-d tensors of the lengths; NULL: not written yet */
+    walk table;                         /* finds spots by address; its order is not used */
     spot *spots;
     int room;
     written_constant *constants;
@@ -68,7 +70,7 @@ typedef struct exporter {
 
 /* ---- values (values.c) ---- */
 
-static inline extent fixed(int64_t x) { return (extent){{x, x, x}}; }
+static inline extent fixed(int64_t x) { return (extent){{x, x, x, x, x, x}}; }
 /* True if x is the same in all traces; extent_is: and equal to n. */
 bool extent_fixed(const exporter *e, extent x);
 bool extent_is(const exporter *e, extent x, int64_t n);

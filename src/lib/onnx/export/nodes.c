@@ -73,6 +73,19 @@ typedef struct expression {
 
 static void skip_blanks(expression *x) { x->at += strspn(x->at, ", "); }
 
+/* BitShift takes unsigned integers only. */
+static const char *shift(exporter *e, ig_dtype dtype, const char *direction, const char *const *in)
+{
+    static const ig_dtype whole[] = {[1] = IG_U8, [2] = IG_U16, [4] = IG_U32, [8] = IG_U64};
+    const ig_dtype as = whole[ig_dtype_bytes(dtype)];
+    value x[2];
+    for (int i = 0; i < 2; i++)
+        x[i] = value_cast(e, (value){.name = in[i], .dtype = dtype}, as);
+    const char *y =
+        NODE_OF(e, "BitShift", &IG_ONNX_A_TEXT("direction", direction), 1, x[0].name, x[1].name);
+    return value_cast(e, (value){.name = y, .dtype = as}, dtype).name;
+}
+
 /* Reads an expression and writes its nodes. */
 static const char *evaluate(exporter *e, expression *x)
 {
@@ -87,6 +100,10 @@ static const char *evaluate(exporter *e, expression *x)
         return constant_number(e, x->dtype, number);
     }
     size_t letters = strcspn(x->at, "(), ");
+    if (letters == 1 && *x->at == 'w') {
+        x->at++;
+        return constant_number(e, x->dtype, 8 * (double)ig_dtype_bytes(x->dtype));
+    }
     if (letters == 1)
         return x->in[*x->at++ - 'x'].name;
     memcpy(op, x->at, letters);
@@ -95,6 +112,8 @@ static const char *evaluate(exporter *e, expression *x)
         if (!(in[n++] = evaluate(e, x)))
             return NULL;
     x->at++;
+    if (strncmp(op, "Shift", 5) == 0)
+        return shift(e, x->dtype, op[5] == 'L' ? "LEFT" : "RIGHT", in);
     return node(e, op, NULL, 0, n, in);
 }
 
@@ -146,6 +165,26 @@ value write_map(exporter *e, op_id op, ig_dtype dtype, const value *in, int n)
     return y;
 }
 
+/* Input i of an elementwise node. ONNX broadcasts, so axes of length 1 at the beginning are left out. */
+static value map_input(exporter *e, const spot *s, int i)
+{
+    ig_array *x[EXPORT_TRACES];
+    view v[EXPORT_TRACES];
+    int lead = 0;
+    inputs_of(e, s, i, x);
+    views_of(e, x, v);
+    for (bool plain = true; plain && lead < v->ndim; lead += plain)
+        for (int t = 0; t < EXPORT_TRACES; t++)
+            plain = plain && (v[t].shape[lead] == 1 || v[t].stride[lead] == 0);
+    for (int t = 0; t < EXPORT_TRACES && view_size(v) > 0; t++) {
+        v[t].ndim -= lead;
+        memmove(v[t].shape, v[t].shape + lead, (size_t)v[t].ndim * sizeof *v->shape);
+        memmove(v[t].stride, v[t].stride + lead, (size_t)v[t].ndim * sizeof *v->stride);
+    }
+    spot *from = spot_of(e, x[0]);
+    return from ? see_view(e, from, v, false) : none;
+}
+
 static value map_write(exporter *e, const spot *s)
 {
     const ig_array *x = s->at[0];
@@ -154,7 +193,7 @@ static value map_write(exporter *e, const spot *s)
     if (x->n_in > 3)
         return refuse(s, "has too many inputs");
     for (int i = 0; i < x->n_in; i++)
-        in[i] = input(e, s, i, false);
+        in[i] = map_input(e, s, i);
     /* Numbers may have another dtype. */
     for (int i = x->op == OP_where; i < x->n_in; i++)
         if (x->in[i]->is_number && x->n_in > 1)
@@ -182,13 +221,15 @@ static value formula_write(exporter *e, const spot *s)
 
 /* ---- folds ---- */
 
-/* v with the lengths of s, where the op gives one name. Bool is folded as i32. */
+static bool narrow(ig_dtype d) { return !dtype_is_float(d) && ig_dtype_bytes(d) < 4; }
+
+/* v with the lengths of s, where the op gives one name. Bool and integers below 32 bits are folded as i32. */
 static value folded(exporter *e, const spot *s, value x, const char *op,
                     const ig_onnx_attribute *attributes, int n, const char *axes)
 {
     value y = shape_of(e, s);
     const ig_dtype dtype = y.dtype;
-    const value in = x.dtype == IG_BOOL ? value_cast(e, x, IG_I32) : x;
+    const value in = narrow(x.dtype) ? value_cast(e, x, IG_I32) : x;
     const char *const names[] = {in.name, axes};
     y.dtype = in.dtype;
     y.name = node(e, op, attributes, n, axes ? 2 : 1, names);
@@ -310,7 +351,7 @@ static value sort_write(exporter *e, const spot *s)
     value in = input(e, s, 0, true);
     const ig_onnx_attribute a[] = {IG_ONNX_A_INT("axis", -1),
                                    IG_ONNX_A_INT("largest", x->attr.descending)};
-    if (!dtype_is_float(in.dtype) && ig_dtype_bytes(in.dtype) < 4)
+    if (narrow(in.dtype))
         in = value_cast(e, in, IG_I32);
     const char *kept = integers(e, 1, &shape.shape[shape.n - 1]);
     const char *sorted = new_name(e, "Sorted"), *places = new_name(e, "Places");

@@ -92,47 +92,70 @@ const char *constant_number(exporter *e, ig_dtype dtype, double x)
 
 /* ---- lengths ---- */
 
-/* A 1-d tensor of the length of the symbolic axis, which the shape of an input has. */
-static const char *symbol(exporter *e)
+/* A 1-d tensor of the length of a symbolic axis, which the shape of an input has. */
+static const char *symbol(exporter *e, int which)
 {
     const ig_onnx_export_call *c = e->call;
-    for (int i = 0; i < c->n_inputs && !e->symbol; i++)
-        for (int a = 0; a < c->traces[0].inputs[i]->view.ndim && !e->symbol; a++) {
+    for (int i = 0; i < c->n_inputs && !e->symbol[which]; i++)
+        for (int a = 0; a < c->traces[0].inputs[i]->view.ndim && !e->symbol[which]; a++) {
             extent x = fixed(0);
             for (int t = 0; t < e->traces; t++)
                 x.in[t] = c->traces[t].inputs[i]->view.shape[a];
             const ig_onnx_attribute axis[] = {IG_ONNX_A_INT("start", a),
                                               IG_ONNX_A_INT("end", a + 1)};
-            if (extent_same(e, x, e->length))
-                e->symbol = NODE_OF(e, "Shape", axis, 2, c->input_names[i]);
+            if (extent_same(e, x, e->length[which]))
+                e->symbol[which] = NODE_OF(e, "Shape", axis, 2, c->input_names[i]);
         }
-    return e->symbol;
+    return e->symbol[which];
 }
 
-/* x as a multiple of the length, plus a constant. */
+/* sum + times * what; sum is NULL at first. */
+static const char *add_term(exporter *e, const char *sum, int64_t times, const char *what)
+{
+    if (what && times != 1)
+        what = NODE_OF(e, "Mul", NULL, 0, what, constant(e, IG_I64, 1, 1, &times));
+    return sum && what ? NODE_OF(e, "Add", NULL, 0, sum, what) : what;
+}
+
+/* x as a sum of multiples of the lengths, of their product, and of 1. See ig_onnx_export_call for the lengths of the traces. */
 static const char *integer(exporter *e, extent x)
 {
-    const extent n = e->length;
+    const int64_t *v = x.in;
     for (int i = 0; i < e->n_extents; i++)
         if (extent_same(e, e->extents[i].x, x))
             return e->extents[i].name;
     if (extent_fixed(e, x))
         return constant(e, IG_I64, 1, 1, x.in);
-    const int64_t times = (x.in[1] - x.in[0]) / (n.in[1] - n.in[0]),
-                  plus = x.in[0] - times * n.in[0];
-    for (int t = 0; t < e->traces; t++)
-        if (x.in[t] != times * n.in[t] + plus)
-            FAIL_NULL(IG_ERR_UNSUPPORTED,
-                      "onnx export: a length is %lld, %lld and %lld where the symbolic axis has "
-                      "%lld, %lld and %lld elements. Only sums with constants and multiples can be "
-                      "written; export with a fixed shape",
-                      (long long)x.in[0], (long long)x.in[1], (long long)x.in[2],
-                      (long long)n.in[0], (long long)n.in[1], (long long)n.in[2]);
-    const char *name = symbol(e);
-    if (times != 1)
-        name = NODE_OF(e, "Mul", NULL, 0, name, constant(e, IG_I64, 1, 1, &times));
-    if (plus)
-        name = NODE_OF(e, "Add", NULL, 0, name, constant(e, IG_I64, 1, 1, &plus));
+    int64_t step[EXPORT_SYMBOLS] = {0}, both = 0, n[EXPORT_SYMBOLS] = {1, 1}, one = v[0];
+    bool fits = true;
+    for (int i = 0; i < e->n_symbols; i++) {
+        n[i] = e->length[i].in[0];
+        step[i] = v[1 + 2 * i] - v[0];
+        fits = fits && v[2 + 2 * i] - v[0] == 2 * step[i];
+    }
+    if (e->n_symbols == 2)
+        both = v[5] - v[1] - v[3] + v[0];
+    for (int i = 0; i < e->n_symbols; i++) {
+        one -= step[i];
+        step[i] -= both;
+        fits = fits && step[i] % n[i] == 0;
+    }
+    one += both;
+    if (!fits || both % (n[0] * n[1]))
+        FAIL_NULL(IG_ERR_UNSUPPORTED,
+                  "onnx export: a length is %lld, %lld and %lld where a symbolic axis has some "
+                  "length, twice and three times as many elements. Only sums of multiples can be "
+                  "written; export with a fixed shape",
+                  (long long)v[0], (long long)v[step[0] ? 1 : 3], (long long)v[step[0] ? 2 : 4]);
+    const char *name = NULL;
+    for (int i = 0; i < e->n_symbols; i++)
+        if (step[i] && !(name = add_term(e, name, step[i] / n[i], symbol(e, i))))
+            return NULL;
+    if (both && !(name = add_term(e, name, both / (n[0] * n[1]),
+                                  NODE_OF(e, "Mul", NULL, 0, symbol(e, 0), symbol(e, 1)))))
+        return NULL;
+    if (one)
+        name = NODE_OF(e, "Add", NULL, 0, name, constant(e, IG_I64, 1, 1, &one));
     if (!name || !memory_room(&e->extents, e->n_extents, &e->room_extents, sizeof *e->extents))
         return NULL;
     e->extents[e->n_extents++] = (written_extent){x, name};

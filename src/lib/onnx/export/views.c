@@ -171,7 +171,10 @@ static const char *positions(exporter *e, const factors *l, const view *v, int f
     int64_t n = 1, shape[IG_MAX_NDIM];
     for (int i = 0; i < at->n; i++) {
         const extent length = axis_length(v, at->axis[i]);
-        if (!extent_fixed(e, length) || l[0].f[f].start != l[e->traces - 1].f[f].start)
+        bool same = extent_fixed(e, length);
+        for (int t = 1; t < e->traces; t++)
+            same = same && l[t].f[f].start == at->start;
+        if (!same)
             FAIL_NULL(IG_ERR_UNSUPPORTED,
                       "onnx export: a window slides along the symbolic axis; export with a fixed "
                       "shape");
