@@ -6,9 +6,12 @@
  * those that wait for ELSE. If lanes may have left a region's code for good, the rest is written twice. */
 #include "compiler/native/writer.h"
 
+#include "engine/ops/op_id.h"
+
 enum {
-    FLAT_MOST = 12,  /* instructions of a branch that is computed without a test */
-    TWICE_MOST = 400 /* instructions of a branch that is also written for full groups */
+    FLAT_MOST = 12,    /* instructions of a branch that is computed without a test */
+    TRIPS_MOST = 4096, /* iterations of a loop that does not look for the end of the launch */
+    TWICE_MOST = 400   /* instructions of a branch that is also written for full groups */
 };
 
 /* ---- masks ---- */
@@ -230,6 +233,93 @@ static void write_poll(writer *w)
            "fuel = 1u << 16;\n}\n");
 }
 
+/* ---- loops that count ---- */
+
+static bool is_test(int row)
+{
+    return row == OP_less || row == OP_less_equal || row == OP_greater || row == OP_greater_equal ||
+           row == OP_not_equal;
+}
+
+static bool passes(int row, int64_t a, int64_t b)
+{
+    return row == OP_less         ? a < b
+           : row == OP_less_equal ? a <= b
+           : row == OP_greater    ? a > b
+           : row == OP_not_equal  ? a != b
+                                  : a >= b;
+}
+
+static bool is_constant(const writer *w, int32_t r)
+{
+    return r != CODE_NONE && w->c->reg[r].origin == ORIGIN_CONSTANT;
+}
+
+static int64_t value_of(const writer *w, int32_t r)
+{
+    const code_reg *reg = &w->c->reg[r];
+    return reg->dtype == IG_I32 ? (int32_t)reg->bits : (int64_t)(uint32_t)reg->bits;
+}
+
+/* The only instruction of the loop that writes the register, if each iteration runs it; -1. */
+static int step_of(const writer *w, int loop, int next, int32_t r)
+{
+    int found = -1;
+    for (int k = loop + 1; k < w->p->end[loop]; k++) {
+        if (w->c->inst[k].op == CODE_CONTINUE && next < 0 && plan_target(w->p, k) == loop)
+            return -1;
+        if (w->c->inst[k].d != r)
+            continue;
+        if (found >= 0 || w->p->opener[k] != loop || (next >= 0 && k < next))
+            return -1;
+        found = k;
+    }
+    return found;
+}
+
+/* The constant that the register gets before the loop, CODE_NONE if it is not known. */
+static int32_t start_of(const writer *w, int loop, int32_t r)
+{
+    for (int k = loop - 1; k >= 0 && k != w->p->opener[loop]; k--) {
+        const code_inst *i = &w->c->inst[k];
+        if (i->op == CODE_ELSE && w->p->opener[k] == w->p->opener[loop])
+            return CODE_NONE;
+        if (i->d == r)
+            return w->p->opener[k] == w->p->opener[loop] && i->op == CODE_COPY &&
+                           is_constant(w, i->a)
+                       ? i->a
+                       : CODE_NONE;
+    }
+    return CODE_NONE;
+}
+
+/* How often a loop with a counter runs at most; -1: that is not known. */
+static int trips_of(const writer *w, int loop)
+{
+    const int test = find_inside(w, loop, CODE_WHILE), next = find_inside(w, loop, CODE_NEXT);
+    const int at = test < 0 ? -1 : w->p->def[w->c->inst[test].a];
+    if (at < loop || w->c->inst[at].op != CODE_MAP || !is_test(w->c->inst[at].row) ||
+        !is_constant(w, w->c->inst[at].b))
+        return -1;
+    const code_inst *i = &w->c->inst[at];
+    const int step = step_of(w, loop, next, i->a);
+    const int32_t start = start_of(w, loop, i->a);
+    if (step < 0 || start < 0 || w->c->inst[step].op != CODE_MAP ||
+        w->c->inst[step].row != OP_add || w->c->inst[step].a != i->a ||
+        !is_constant(w, w->c->inst[step].b) || (i->dtype != IG_I32 && i->dtype != IG_U32) ||
+        w->c->inst[step].dtype != i->dtype)
+        return -1;
+    const int64_t most = value_of(w, i->b), by = value_of(w, w->c->inst[step].b);
+    int64_t x = value_of(w, start);
+    for (int n = 0; n <= TRIPS_MOST; n++) {
+        if (!passes(i->row, x, most))
+            return n;
+        x = (uint32_t)x + (uint32_t)by;
+        x = i->dtype == IG_I32 ? (int32_t)(uint32_t)x : (int64_t)(uint32_t)x;
+    }
+    return -1;
+}
+
 static void write_while(writer *w, int k)
 {
     const code_inst *i = &w->c->inst[k];
@@ -256,7 +346,7 @@ static void write_loop(writer *w, int k)
     if (masks)
         each_level(w, level, "e@_# = m_#;\nw@_# = (vi){0};\n");
     SAY(w, again >= 0 ? "for (;;) {\n" : "{\n");
-    if (again >= 0)
+    if (again >= 0 && trips_of(w, k) < 0)
         write_poll(w);
     write_list(w, k + 1, next >= 0 ? next : end);
     if (next >= 0) {

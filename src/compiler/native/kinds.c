@@ -37,6 +37,16 @@ static bool constant(const native_plan *p, int32_t r, int64_t *value)
     return reg->origin == ORIGIN_CONSTANT && *value > -(1 << 20) && *value < 1 << 20;
 }
 
+/* a / c or a % c (remains) of an index that grows by 1 from a multiple of the lanes: all lanes have the same quotient if c is a
+ * multiple of the lanes, too. */
+static shape quotient(const native_plan *p, const code_inst *i, int64_t c, bool remains)
+{
+    const shape a = shape_of(p, i->a);
+    const bool fits = a.kind == KIND_AFFINE && a.stride == 1 && p->most[i->a] != UINT64_MAX &&
+                      c > 0 && c % p->lanes == 0 && (1 << p->align[i->a]) % p->lanes == 0;
+    return !fits ? vary : remains ? affine(1) : group;
+}
+
 /* a * b of shapes that are not both scalar. */
 static shape product(const native_plan *p, const code_inst *i)
 {
@@ -55,7 +65,19 @@ static shape mapped(const native_plan *p, const code_inst *i)
     int64_t count;
     if (!wraps(i->dtype) || a.kind == KIND_VARY || b.kind == KIND_VARY)
         return vary;
+    if (i->op == CODE_ROW)
+        return (i->row == CODE_ROW_divide || i->row == CODE_ROW_modulo) && constant(p, i->b, &count)
+                   ? quotient(p, i, count, i->row == CODE_ROW_modulo)
+                   : vary;
     switch (i->row) {
+    case OP_bitwise_and:
+        return constant(p, i->b, &count) && count > 0 && (count & (count + 1)) == 0
+                   ? quotient(p, i, count + 1, true)
+                   : vary;
+    case OP_bitwise_right_shift:
+        return constant(p, i->b, &count) && count >= 0 && count < 20
+                   ? quotient(p, i, (int64_t)1 << count, false)
+                   : vary;
     case OP_add: return affine(a.stride + b.stride);
     case OP_subtract: return affine(a.stride - b.stride);
     case OP_multiply: return product(p, i);
@@ -83,7 +105,7 @@ static shape result(const native_plan *p, const code_inst *i)
     }
     if (scalars)
         return group;
-    if (i->op == CODE_MAP)
+    if (i->op == CODE_MAP || i->op == CODE_ROW)
         return mapped(p, i);
     if (i->op == CODE_COPY && a.kind == KIND_AFFINE &&
         p->c->reg[i->d].dtype == p->c->reg[i->a].dtype)

@@ -136,6 +136,85 @@ void write_address(writer *w, const code_inst *i)
     }
 }
 
+/* ---- interleaved arrays of lanes ---- */
+
+/* The index of the first lane's element, or of all lanes as a vector of 64-bit integers. */
+static void write_own_index(writer *w, const code_inst *i, int own, int unit, bool vector)
+{
+    const int bytes = (int)ig_dtype_bytes((ig_dtype)i->to);
+    const long long at = (i->offset - (long long)w->c->object[own].offset) / bytes;
+    if (i->b == CODE_NONE) {
+        SAY(w, "%lldll", at);
+        return;
+    }
+    SAY(w, vector ? "TO(vl, " : "(i64)");
+    if (vector)
+        write_lanes(w, i->b, unit);
+    else
+        write_scalar(w, i->b);
+    SAY(w, "%s * %dll + %lldll", vector ? ")" : "", i->scale / bytes, at);
+}
+
+static bool has_one_index(const writer *w, const code_inst *i)
+{
+    return i->b == CODE_NONE || plan_scalar(w->p, i->b);
+}
+
+static void write_own_element(writer *w, const code_inst *i, int own, int unit)
+{
+    SAY(w, "q%d[AT(", own);
+    write_own_index(w, i, own, unit, false);
+    SAY(w, ", %d) * %d + %d]", w->p->own[own].elements, w->p->units, unit);
+}
+
+static void write_own_place(writer *w, const code_inst *i, const char *how, int own, int unit)
+{
+    SAY(w, "%s(%s, %s, q%d, %d, %d, %d, ", how, write_type(i->to), write_vector(i->to), own,
+        w->p->own[own].elements, w->p->units, unit);
+    write_own_index(w, i, own, unit, true);
+}
+
+static void load_own(writer *w, const code_inst *i, int own)
+{
+    for (int u = 0; u < w->p->units; u++) {
+        write_assign(w, i, u);
+        if (has_one_index(w, i)) {
+            write_own_element(w, i, own, u);
+        } else {
+            write_own_place(w, i, "OWN_GET", own, u);
+            SAY(w, ")");
+        }
+        write_assigned(w, i, u);
+    }
+}
+
+static void store_own(writer *w, const code_inst *i, int own)
+{
+    const char *vector = write_vector(i->to);
+    for (int u = 0; u < w->p->units; u++) {
+        const bool one = has_one_index(w, i);
+        if (one) {
+            write_own_element(w, i, own, u);
+            if (w->mode == MODE_MASKED)
+                SAY(w, " = pick_%s(m_%d, (%s)(", vector, u, vector);
+            else
+                SAY(w, " = ((%s)(", vector);
+        } else {
+            write_own_place(w, i, "OWN_SET", own, u);
+            SAY(w, ", ");
+            write_bits(w, u);
+            SAY(w, ", ((%s)(", vector);
+        }
+        write_lanes(w, i->c, u);
+        SAY(w, ")");
+        if (one && w->mode == MODE_MASKED) {
+            SAY(w, ", ");
+            write_own_element(w, i, own, u);
+        }
+        SAY(w, one ? ");\n" : "))\n");
+    }
+}
+
 /* ---- loads ---- */
 
 /* The vector of a unit. */
@@ -198,6 +277,11 @@ static void load_halves(writer *w, const code_inst *i)
 
 void write_load(writer *w, const code_inst *i)
 {
+    const int own = plan_own_of(w->p, i);
+    if (own >= 0) {
+        load_own(w, i, own);
+        return;
+    }
     if (is_one_place(w, i) && (write_is_scalar(w, i->d) || !(i->flags & CODE_VOLATILE))) {
         load_one(w, i);
         return;
@@ -283,6 +367,11 @@ static void write_stored(writer *w, const code_inst *i, int unit)
 
 void write_store(writer *w, const code_inst *i)
 {
+    const int own = plan_own_of(w->p, i);
+    if (own >= 0) {
+        store_own(w, i, own);
+        return;
+    }
     if (is_one_place(w, i) && write_is_one(w, i->c)) {
         store_one(w, i);
         return;

@@ -223,12 +223,13 @@ static bool is_local(const native_plan *p, const code_inst *i)
     return p->c->reg[i->a].origin == ORIGIN_LOCAL;
 }
 
-/* Whether the load may read what another lane stores. */
+/* Whether the load may read what another lane of the warp stores. That a program relies on it without a barrier is common in
+ * shared memory only; elsewhere it is a race, as between warps. */
 static bool exchanges(const native_plan *p, const code_inst *load, const code_inst *store)
 {
     if (is_local(p, load) || is_local(p, store))
         return false;
-    if ((load->flags & CODE_OWN) != (store->flags & CODE_OWN) && load->object && store->object)
+    if (!(p->space[load->a] & p->space[store->a] & IN_SHARED))
         return false;
     if (load->object && store->object && load->object != store->object)
         return false;
@@ -310,6 +311,7 @@ static void find_frame(native_plan *p)
         p->frame[r] = (int64_t)at;
         at = (at + wide * n + 63) / 64 * 64;
     }
+    at = plan_own_frame(p, at);
     p->live_at = at;
     at += p->keeps_live ? 4 * (size_t)p->groups * (size_t)p->lanes : 0;
     p->frame_bytes = at;
@@ -332,6 +334,7 @@ static void set_width(native_plan *p, int width)
     p->lanes = p->lockstep ? 32 : width;
     p->units = p->lanes / width;
     p->groups = (p->threads + p->lanes - 1) / p->lanes;
+    plan_facts(p);
     plan_kinds(p);
 }
 
@@ -391,7 +394,11 @@ static bool plan_memory(native_plan *p)
     p->kind = memory_new(m);
     p->stride = memory_new(2 * m * sizeof *p->stride);
     p->def = memory_new(4 * m * sizeof *p->def);
-    if (!p->region || !p->end || !p->blockwise || !p->kind || !p->stride || !p->def)
+    p->most = memory_new(m * sizeof *p->most);
+    p->align = memory_new(2 * m);
+    p->own = memory_new(((size_t)p->c->n_object + 1) * sizeof *p->own);
+    if (!p->most || !p->align || !p->own || !p->region || !p->end || !p->blockwise || !p->kind ||
+        !p->stride || !p->def)
         return false;
     p->other = p->end + n;
     p->opener = p->other + n;
@@ -399,6 +406,7 @@ static bool plan_memory(native_plan *p)
     p->left = p->blockwise + n + m;
     p->frame = p->stride + m;
     p->home = p->def + m;
+    p->space = p->align + m;
     p->first_read = p->home + m;
     p->last_read = p->first_read + m;
     return true;
@@ -416,6 +424,8 @@ ig_status plan_make(native_plan *p, const lane_code *c, const uint32_t block[3],
         return IG_ERR_UNSUPPORTED;
     find_uses(p);
     find_regions(p);
+    p->lanes = 1;
+    plan_facts(p);
     for (int r = 0; r < p->n_region; r++)
         p->lockstep |= region_exchanges(p, &p->region[r]);
     set_width(p, width);
@@ -425,6 +435,7 @@ ig_status plan_make(native_plan *p, const lane_code *c, const uint32_t block[3],
         p->region[r].by_lane = p->threads < FEW_THREADS || better_by_lane(p, &p->region[r]);
     find_returns(p);
     find_homes(p);
+    plan_own(p);
     find_frame(p);
     return IG_OK;
 }
@@ -437,4 +448,7 @@ void plan_free(native_plan *p)
     memory_free(p->kind);
     memory_free(p->stride);
     memory_free(p->def);
+    memory_free(p->most);
+    memory_free(p->align);
+    memory_free(p->own);
 }

@@ -12,6 +12,19 @@ typedef enum native_kind {
     KIND_VARY
 } native_kind;
 
+/* Where an address may be: bits. */
+enum { IN_GLOBAL = 1, IN_SHARED = 2, IN_LOCAL = 4, IN_ANY = 7 };
+
+/* An array of a lane whose elements are interleaved: element n of all lanes of a group is n vectors after its beginning. It
+ * is accessed only as itself, with elements of one type. */
+typedef struct native_own {
+    bool fits;
+    uint8_t dtype;
+    int elements; /* one more is room for indices out of range */
+    int32_t home; /* the only region that uses it, HOME_NONE or HOME_MANY */
+    int64_t frame;
+} native_own;
+
 enum { HOME_NONE = -1, HOME_MANY = -2, REGION_NONE = -1 };
 
 /* Instructions that run without a barrier in between. */
@@ -45,6 +58,10 @@ typedef struct native_plan {
     int32_t *home; /* the only region that uses it, HOME_NONE or HOME_MANY */
     int32_t *first_read, *last_read;
     int64_t *frame; /* offset in the frame, -1: not in it */
+    uint64_t *most; /* the largest value, UINT64_MAX: it may be negative, or is unknown */
+    uint8_t *align; /* the logarithm of a power of two that divides the first lane's value */
+    uint8_t *space;
+    native_own *own; /* by object */
 } native_plan;
 
 /* Returns IG_ERR_UNSUPPORTED with *why set if lane code must stay interpreted. */
@@ -77,6 +94,19 @@ bool plan_loses(const native_plan *p, int opening);
 int plan_target(const native_plan *p, int jump);
 /* True if the registers hold the same value, as far as can be told. */
 bool plan_same(const native_plan *p, int32_t a, int32_t b, int depth);
+
+/* ---- facts.c ---- */
+
+/* Finds most, align and space for the plan's lanes. */
+void plan_facts(native_plan *p);
+
+/* ---- own.c ---- */
+
+/* Finds the arrays of lanes that are interleaved; and the array that a load or store accesses, -1: none of these. */
+void plan_own(native_plan *p);
+int plan_own_of(const native_plan *p, const code_inst *i);
+/* Gives them places in the frame, from `at`; returns the end. */
+size_t plan_own_frame(native_plan *p, size_t at);
 
 /* ---- kinds.c ---- */
 

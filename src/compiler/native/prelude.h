@@ -312,6 +312,35 @@ ELEMENT(f64, vd)
         } \
     }
 
+/* ---- interleaved arrays of lanes: units vectors for each of n elements, and a spare one ---- */
+
+#define AT(i, n) ((u64)(i) < (u64)(n) ? (u64)(i) : (u64)(n))
+#define OWN_GET(T, V, q, n, units, u, x) \
+    __extension__({ \
+        const vl x_ = (x); \
+        i64 i_[W]; \
+        T d_[W]; \
+        V r_; \
+        __builtin_memcpy(i_, &x_, sizeof i_); \
+        for (int k_ = 0; k_ < W; k_++) \
+            d_[k_] = ((const T *)(q))[(AT(i_[k_], n) * (units) + (u)) * W + (u64)k_]; \
+        __builtin_memcpy(&r_, d_, sizeof r_); \
+        r_; \
+    })
+#define OWN_SET(T, V, q, n, units, u, x, k, v) \
+    { \
+        const vl x_ = (x); \
+        const V v_ = (v); \
+        i64 i_[W]; \
+        T d_[W]; \
+        __builtin_memcpy(i_, &x_, sizeof i_); \
+        __builtin_memcpy(d_, &v_, sizeof d_); \
+        for (u32 left_ = (k); left_; left_ &= left_ - 1) { \
+            const int k_ = __builtin_ctz(left_); \
+            ((T *)(q))[(AT(i_[k_], n) * (units) + (u)) * W + (u64)k_] = d_[k_]; \
+        } \
+    }
+
 /* ---- atomics: the old value ---- */
 
 /* `next` is an expression of `was` and x. */

@@ -85,7 +85,7 @@ void write_block_registers(writer *w)
         } else if (is_many(w, r) && w->p->kind[r] == KIND_ONE) {
             SAY(w, "%s s%d = 0;\n", write_type(reg->dtype), r);
         } else if (w->p->frame[r] >= 0) {
-            SAY(w, "%s *const f%d = (%s *)(b->frame + %lld);\n", kept, r, kept,
+            SAY(w, "%s *const f_%d = (%s *)(b->frame + %lld);\n", kept, r, kept,
                 (long long)w->p->frame[r]);
         }
     }
@@ -136,15 +136,15 @@ static void declare_from_frame(writer *w, int32_t r)
         SAY(w, "%s s%d = %s(%s)", type, r, d == IG_BOOL ? "0 != " : "",
             d == IG_BOOL ? "i32" : type);
         if (vary)
-            SAY(w, "f%d[lane];\n", r);
+            SAY(w, "f_%d[lane];\n", r);
         else
-            SAY(w, "(f%d[lane / %d] + (%s)(lane %% %d) * (%s)%lldll);\n", r, lanes, write_kept(d),
+            SAY(w, "(f_%d[lane / %d] + (%s)(lane %% %d) * (%s)%lldll);\n", r, lanes, write_kept(d),
                 lanes, write_kept(d), (long long)w->p->stride[r]);
     } else if (w->p->kind[r] != KIND_VARY) {
-        SAY(w, "%s s%d = (%s)f%d[g];\n", type, r, type, r);
+        SAY(w, "%s s%d = (%s)f_%d[g];\n", type, r, type, r);
     } else {
         for (int u = 0; u < w->p->units; u++)
-            SAY(w, "%s v%d_%d = unpack_%s(f%d + first + %d);\n", write_vector(d), r, u,
+            SAY(w, "%s v%d_%d = unpack_%s(f_%d + first + %d);\n", write_vector(d), r, u,
                 write_kept(d), r, u * w->p->width);
     }
 }
@@ -155,19 +155,19 @@ static void write_to_frame(writer *w, int32_t r)
     const char *kept = write_kept(d);
     if (w->mode == MODE_LANE) {
         if (w->p->kind[r] == KIND_VARY)
-            SAY(w, "f%d[lane] = %s(%s)s%d;\n", r, d == IG_BOOL ? "-" : "", kept, r);
+            SAY(w, "f_%d[lane] = %s(%s)s%d;\n", r, d == IG_BOOL ? "-" : "", kept, r);
         else
-            SAY(w, "f%d[lane / %d] = (%s)s%d - (%s)(lane %% %d) * (%s)%lldll;\n", r, lanes, kept, r,
-                kept, lanes, kept, (long long)w->p->stride[r]);
+            SAY(w, "f_%d[lane / %d] = (%s)s%d - (%s)(lane %% %d) * (%s)%lldll;\n", r, lanes, kept,
+                r, kept, lanes, kept, (long long)w->p->stride[r]);
     } else if (w->p->kind[r] != KIND_VARY) {
-        SAY(w, "f%d[g] = s%d;\n", r, r);
+        SAY(w, "f_%d[g] = s%d;\n", r, r);
     } else {
         for (int u = 0; u < w->p->units; u++)
-            SAY(w, "pack_%s(f%d + first + %d, v%d_%d);\n", kept, r, u * w->p->width, r, u);
+            SAY(w, "pack_%s(f_%d + first + %d, v%d_%d);\n", kept, r, u * w->p->width, r, u);
     }
 }
 
-static void declare_own(writer *w, int32_t r)
+static void declare_local(writer *w, int32_t r)
 {
     const int d = w->c->reg[r].dtype;
     if (write_is_scalar(w, r)) {
@@ -176,6 +176,62 @@ static void declare_own(writer *w, int32_t r)
     }
     for (int u = 0; u < w->p->units; u++)
         SAY(w, "%s v%d_%d = {0};\n", write_vector(d), r, u);
+}
+
+/* ---- interleaved arrays ---- */
+
+enum { OWN_MOST = 128 /* elements of an array that the text declares; others stay in the frame */ };
+
+static bool uses_own(const writer *w, const native_region *r, int own)
+{
+    for (int k = r->from; k < r->to; k++)
+        if (plan_own_of(w->p, &w->c->inst[k]) == own)
+            return true;
+    return false;
+}
+
+static bool is_repeated(const writer *w, const native_region *r)
+{
+    for (int o = w->p->opener[r->from]; o >= 0; o = w->p->opener[o])
+        if (w->c->inst[o].op == CODE_LOOP)
+            return true;
+    return false;
+}
+
+/* Copies an array to or from the frame, if another region, or another run of this one, may need it. */
+static void copy_own(writer *w, const native_region *r, int own, bool back)
+{
+    const native_own *o = &w->p->own[own];
+    if (o->elements > OWN_MOST || (o->home != HOME_MANY && !is_repeated(w, r)))
+        return;
+    SAY(w, "for (int n = 0; n < %d; n++)\n", o->elements * w->p->units);
+    SAY(w, "%c%d[n] = %c%d[n];\n", back ? 'r' : 'q', own, back ? 'q' : 'r', own);
+}
+
+static void declare_own(writer *w, const native_region *r)
+{
+    for (int n = 0; n < w->c->n_object; n++) {
+        const native_own *o = &w->p->own[n];
+        const char *vector = write_vector(o->dtype);
+        if (!o->fits || !uses_own(w, r, n))
+            continue;
+        const bool here = o->elements <= OWN_MOST;
+        const long long bytes = (long long)ig_dtype_bytes((ig_dtype)o->dtype);
+        SAY(w, "%s *const %c%d = (%s *)(b->frame + %lldll + (i64)g * %lldll);\n", vector,
+            here ? 'r' : 'q', n, vector, (long long)o->frame,
+            (o->elements + 1) * w->p->lanes * bytes);
+        if (here)
+            SAY(w, "%s q%d[%d] = {{0}};\n(void)r%d;\n", vector, n, (o->elements + 1) * w->p->units,
+                n);
+        copy_own(w, r, n, false);
+    }
+}
+
+static void finish_own(writer *w, const native_region *r)
+{
+    for (int n = 0; n < w->c->n_object; n++)
+        if (w->p->own[n].fits && uses_own(w, r, n))
+            copy_own(w, r, n, true);
 }
 
 /* Values of the block that the region changes: each group begins with the old value, and the last one gives
@@ -193,11 +249,11 @@ static void declare(writer *w, const uint8_t *how)
         if (is_special(w, r))
             declare_special(w, r);
         else if (is_changed(w, how, r))
-            SAY(w, "%s s%d = i%d;\n", write_type(w->c->reg[r].dtype), r, r);
+            SAY(w, "%s s%d = i_%d;\n", write_type(w->c->reg[r].dtype), r, r);
         else if (w->p->frame[r] >= 0)
             declare_from_frame(w, r);
         else if (!is_many(w, r))
-            declare_own(w, r);
+            declare_local(w, r);
     }
 }
 
@@ -270,6 +326,7 @@ static void by_group(writer *w, const native_region *r, const uint8_t *how)
         SAY(w, "))\ncontinue;\n");
     }
     declare(w, how);
+    declare_own(w, r);
     declare_masks(w, r);
     if (!whole) {
         SAY(w, "if ((");
@@ -290,6 +347,7 @@ static void by_group(writer *w, const native_region *r, const uint8_t *how)
         SAY(w, "))\ngoto gone_%d;\n", w->region);
     }
     finish(w, how);
+    finish_own(w, r);
     SAY(w, "gone_%d:;\n", w->region);
     for (int u = 0; u < p->units && r->leaves; u++)
         SAY(w, "pack_i32(live_ + first + %d, m_%d);\nsome_ |= (int)bits(m_%d);\n", u * p->width, u,
@@ -308,7 +366,7 @@ void write_region(writer *w, int region)
     for (int n = 0; n < w->c->n_reg; n++)
         if (is_changed(w, how, n)) {
             const char *type = write_type(w->c->reg[n].dtype);
-            SAY(w, "const %s i%d = s%d;\n%s o%d = s%d;\n", type, n, n, type, n, n);
+            SAY(w, "const %s i_%d = s%d;\n%s o%d = s%d;\n", type, n, n, type, n, n);
         }
     (r->by_lane ? by_lane : by_group)(w, r, how);
     for (int n = 0; n < w->c->n_reg; n++)
@@ -331,9 +389,9 @@ static void write_vote_of_lane(writer *w, const code_inst *i)
     if (kind == KIND_ONE)
         write_scalar(w, i->a);
     else if (kind == KIND_VARY)
-        SAY(w, "f%d[lane]", i->a);
+        SAY(w, "f_%d[lane]", i->a);
     else
-        SAY(w, "f%d[lane / %d]", i->a, w->p->lanes);
+        SAY(w, "f_%d[lane / %d]", i->a, w->p->lanes);
     SAY(w, ";\n");
 }
 
@@ -353,7 +411,7 @@ void write_barrier(writer *w, int k)
     if (p->kind[i->d] == KIND_ONE)
         SAY(w, "s%d = said_;\n", i->d);
     else
-        SAY(w, "for (int n = 0; n < %d; n++)\nf%d[n] = said_;\n",
+        SAY(w, "for (int n = 0; n < %d; n++)\nf_%d[n] = said_;\n",
             p->kind[i->d] == KIND_VARY ? p->groups * p->lanes : p->groups, i->d);
     SAY(w, "}\n");
 }
