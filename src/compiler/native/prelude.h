@@ -96,7 +96,7 @@ SCALARS(u16, u16, 0)
 SCALARS(u32, u32, 0)
 SCALARS(u64, u64, 0)
 
-#define EXTREMES(F, I, abs_, sqrt_, floor_, ceil_, trunc_, rint_, copysign_, fma_) \
+#define EXTREMES(F, I, ABS, SQRT, FLOOR, CEIL, TRUNC, RINT, COPYSIGN, FMA) \
     ALWAYS F fmax_##F(F x, F y) \
     { \
         return y != y ? x : x > y ? x : x == y ? (BITS(I, x) < 0 ? y : x) : y; \
@@ -105,14 +105,14 @@ SCALARS(u64, u64, 0)
     { \
         return y != y ? x : x < y ? x : x == y ? (BITS(I, x) < 0 ? x : y) : y; \
     } \
-    ALWAYS F fabs_##F(F x) { return abs_(x); } \
-    ALWAYS F sqrt_##F(F x) { return sqrt_(x); } \
-    ALWAYS F floor_##F(F x) { return floor_(x); } \
-    ALWAYS F ceil_##F(F x) { return ceil_(x); } \
-    ALWAYS F trunc_##F(F x) { return trunc_(x); } \
-    ALWAYS F round_##F(F x) { return rint_(x); } \
-    ALWAYS F copysign_##F(F x, F y) { return copysign_(x, y); } \
-    ALWAYS F fma_##F(F x, F y, F z) { return fma_(x, y, z); }
+    ALWAYS F fabs_##F(F x) { return ABS(x); } \
+    ALWAYS F sqrt_##F(F x) { return SQRT(x); } \
+    ALWAYS F floor_##F(F x) { return FLOOR(x); } \
+    ALWAYS F ceil_##F(F x) { return CEIL(x); } \
+    ALWAYS F trunc_##F(F x) { return TRUNC(x); } \
+    ALWAYS F round_##F(F x) { return RINT(x); } \
+    ALWAYS F copysign_##F(F x, F y) { return COPYSIGN(x, y); } \
+    ALWAYS F fma_##F(F x, F y, F z) { return FMA(x, y, z); }
 EXTREMES(f32, i32, __builtin_fabsf, __builtin_sqrtf, __builtin_floorf, __builtin_ceilf,
          __builtin_truncf, __builtin_rintf, __builtin_copysignf, __builtin_fmaf)
 EXTREMES(f64, i64, __builtin_fabs, __builtin_sqrt, __builtin_floor, __builtin_ceil, __builtin_trunc,
