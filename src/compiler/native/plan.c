@@ -127,15 +127,85 @@ static void find_blockwise(native_plan *p, const char **why)
 
 /* ---- what stays interpreted ---- */
 
-/* A loop that changes no register waits for a value in memory. */
+/* Marks a register; true if it is new. */
+static bool need(uint8_t *needed, int32_t r)
+{
+    const bool new = r != CODE_NONE && !needed[r];
+    if (new)
+        needed[r] = true;
+    return new;
+}
+
+/* The conditions of the branches around k in the loop. */
+static bool need_branches(const native_plan *p, uint8_t *needed, int k, int loop)
+{
+    bool new = false;
+    for (int o = p->opener[k]; o != loop && o >= 0; o = p->opener[o])
+        if (p->c->inst[o].op == CODE_IF)
+            new |= need(needed, p->c->inst[o].a);
+    return new;
+}
+
+static bool need_operands(const native_plan *p, uint8_t *needed, int loop)
+{
+    bool new = false;
+    for (int k = loop + 1; k < p->end[loop]; k++) {
+        const code_inst *i = &p->c->inst[k];
+        if (i->d == CODE_NONE || !needed[i->d])
+            continue;
+        new |= need(needed, i->a);
+        new |= need(needed, i->b);
+        new |= need(needed, i->c);
+        new |= need(needed, i->e);
+        new |= need_branches(p, needed, k, loop);
+    }
+    return new;
+}
+
+/* Marks the registers that decide whether the loop goes on. */
+static void need_all(const native_plan *p, uint8_t *needed, int loop)
+{
+    for (int k = loop + 1; k < p->end[loop]; k++) {
+        const code_inst *i = &p->c->inst[k];
+        if (i->op == CODE_WHILE && p->opener[k] == loop)
+            need(needed, i->a);
+        if (plan_jumps(i->op) && i->op != CODE_CONTINUE && i->level <= p->c->inst[loop].level)
+            need_branches(p, needed, k, loop);
+    }
+    while (need_operands(p, needed, loop))
+        ;
+}
+
+static bool is_written(const native_plan *p, int32_t r, int loop)
+{
+    for (int k = loop + 1; k < p->end[loop] && r != CODE_NONE; k++)
+        if (p->c->inst[k].d == r)
+            return true;
+    return false;
+}
+
+/* A loop whose end depends on memory that another thread may write: it might wait for a block that has not begun, which
+ * native code would never begin. */
 static bool waits(const native_plan *p, int loop)
 {
-    for (int k = loop; k < p->end[loop]; k++) {
+    bool found = false, changes = false;
+    uint8_t *needed = memory_new((size_t)p->c->n_reg + 1);
+    if (!needed)
+        return true;
+    need_all(p, needed, loop);
+    for (int k = loop + 1; k < p->end[loop]; k++) {
         const code_inst *i = &p->c->inst[k];
-        if (i->d != CODE_NONE && p->c->reg[i->d].variable)
-            return false;
+        if (i->d == CODE_NONE)
+            continue;
+        changes |= p->c->reg[i->d].variable;
+        if (needed[i->d])
+            found |= i->op == CODE_ATOMIC ||
+                     (i->op == CODE_LOAD && p->c->reg[i->a].origin != ORIGIN_LOCAL &&
+                      (i->flags & CODE_VOLATILE ||
+                       (!is_written(p, i->a, loop) && !is_written(p, i->b, loop))));
     }
-    return true;
+    memory_free(needed);
+    return found || !changes;
 }
 
 static const char *refusal(const native_plan *p, int k)
