@@ -60,8 +60,10 @@ static const char *const environment[][2] = {
      "Paths of the libraries that compute linear algebra and Fourier transforms on NVIDIA GPUs, or "
      "off. They are searched where NVRTC is; without them, Ingot's own kernels compute these."},
     {"IG_NATIVE",
-     "Kernels on the CPU as native code, by the C compiler of the machine: off (the default), auto "
-     "(compiled in the background) or wait (compiled before the first launch)."},
+     "Kernels on the CPU as native code, by the C compiler of the machine: auto (the default: "
+     "compiled in the background when a kernel has taken 100 ms), off, or wait (compiled before "
+     "the "
+     "first launch). The results are the same."},
     {"IG_KERNEL_CC", "That C compiler, and options that are appended."},
     {"IG_KEEP_KERNELS",
      "Folder that receives the text of each kernel that is made of array programs, and of each "

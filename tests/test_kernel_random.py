@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Random kernels: the same text as CUDA C by `ingot run`, on the CPU and on an OpenCL device, and as C by the
-machine's compiler; see tests/support/random_kernels.py. All answers are the same to the last bit; functions that
-are rounded as they please are held to their ulp.
+"""Random kernels: the same text as CUDA C by `ingot run`, on the CPU, as native code of the CPU and on an OpenCL
+device, and as C by the machine's compiler; see tests/support/random_kernels.py. All answers are the same to the last
+bit; functions that are rounded as they please are held to their ulp.
 
 KERNEL_SEED is where the random numbers start (1; 0: elsewhere each time), KERNEL_COUNT how many functions there are.
 """
 import math
 import os
 import random
+import shutil
 import subprocess
 import tempfile
 
@@ -20,6 +21,9 @@ INGOT = os.path.abspath(os.environ.get("INGOT", "build/ingot"))
 SEED = int(os.environ.get("KERNEL_SEED", "1")) or random.SystemRandom().randrange(1, 10**9)
 COUNT = int(os.environ.get("KERNEL_COUNT", "5" if os.environ.get("IG_TEST_QUICK") else "15"))
 THREADS = kernels.THREADS
+NATIVE = 2 + COUNT // 10  # functions that are also kernels of their own, as native code
+# Vectors of 16, 8 or 4 lanes, as the processor has them, and of 4.
+NATIVE_LEVELS = [None, "sse2"] if os.uname().machine == "x86_64" else [None]
 # Functions, where they are tried, and by how many ulp OpenCL lets them be off.
 MATH = [("expf", math.exp, -80, 80, 3), ("logf", math.log, 1e-30, 1e30, 3), ("sinf", math.sin, -100, 100, 4),
         ("cosf", math.cos, -100, 100, 4), ("tanf", math.tan, -1.5, 1.5, 5), ("atanf", math.atan, -1e3, 1e3, 5),
@@ -49,6 +53,13 @@ class Run:
                 ("warps", len(self.warps), True, [b.cuda_function() for b in self.warps]),
                 *((b.name + "_kernel", 1, False, [b.cuda_kernel()]) for b in self.own)]
 
+    def native_launches(self):
+        """As launches, of short kernels, each with its first row of the answers."""
+        at = COUNT + len(self.blocks)
+        return [*((f"f{n}_kernel", 1, n, [self.functions[n]]) for n in range(min(NATIVE, COUNT))),
+                ("warps", len(self.warps), at, [b.cuda_function() for b in self.warps]),
+                *((b.name + "_kernel", 1, at + len(self.warps) + n, [b.cuda_kernel()]) for n, b in enumerate(self.own))]
+
     def cuda(self):
         def switch(calls):
             return "    switch (blockIdx.x) {\n" + "".join(f"    case {n}: r = {call}; break;\n"
@@ -62,6 +73,9 @@ class Run:
             text += (f"__global__ void {name}(long long *out)\n{{\n    __shared__ long long s[{THREADS}];\n"
                      "    long long r = 0;\n    s[threadIdx.x] = threadIdx.x;\n    __syncthreads();\n" +
                      switch([f"{b.name}(threadIdx.x, s)" for b in blocks]) + out)
+        text += "".join(f"__global__ void f{n}_kernel(const long long *in, long long *out)\n{{\n"
+                        f"    int i = threadIdx.x - 40;\n    out[threadIdx.x] = f{n}(i, in, in[threadIdx.x]);\n}}\n"
+                        for n in range(min(NATIVE, COUNT)))
         return text + "".join(b.cuda_kernel() for b in self.own)
 
     def c(self):
@@ -83,31 +97,48 @@ class Run:
         said = subprocess.run([self.path("k")], capture_output=True, text=True, check=True).stdout
         return np.array(said.split(), np.int64).reshape(-1, THREADS)
 
-    def launch(self, name, device, blocks, arguments, out):
+    def launch(self, name, device, blocks, arguments, out, settings=None):
         done = subprocess.run([INGOT, "run", self.path("k.cu"), "--kernel", name, "--device", device, "--grid",
                                str(blocks), "--block", str(THREADS), *arguments, "--out", f"out={out}"],
-                              capture_output=True, text=True, check=False)
+                              capture_output=True, text=True, check=False, env={**os.environ, **(settings or {})})
         return done.stderr if done.returncode else None
 
-    def compare(self, device):
-        wanted, at = self.wanted(), 0
+    def check_rows(self, name, device, blocks, part, sources, settings=None):
+        out = self.path("out.npy")
+        arguments = ["--arg", f"out=zeros:i64[{blocks * THREADS}]"]
+        if name[0] == "f":
+            arguments += ["--arg", f"in=arange:i64[{THREADS}]"]
+        said = self.launch(name, device, blocks, arguments, out, settings)
+        if said:
+            check(f"{name} on {device}", False, said[:3000])
+            return
+        got, where = np.load(out).reshape(-1, THREADS), f"{device} {settings or ''}".strip()
+        for n in range(blocks):
+            wrong = np.flatnonzero(got[n] != part[n])
+            check(f"{name} {n} on {where}", not wrong.size,
+                  wrong.size and f"{sources[n]}thread {wrong[0]}: {got[n][wrong[0]]}, not {part[n][wrong[0]]}")
+
+    def compare_native(self, wanted):
+        """Which kernels became native code is seen by the libraries that are kept; most do."""
+        folder, built, tried = self.path("kept"), 0, 0
+        for level in NATIVE_LEVELS:
+            for name, blocks, at, sources in self.native_launches()[::2 if level else 1]:
+                tried += 1
+                settings = {"IG_NATIVE": "wait", "IG_KEEP_KERNELS": folder, "IG_CACHE": "off",
+                            **({"IG_CPU_LEVEL": level} if level else {})}
+                os.makedirs(folder)
+                self.check_rows(name, "cpu", blocks, wanted[at:at + blocks], sources, settings)
+                built += os.path.exists(os.path.join(folder, f"{name}-{THREADS}x1x1.so"))
+                shutil.rmtree(folder)
+        check(f"{built} of {tried} kernels are native code", built * 2 > tried)
+
+    def compare(self, device, wanted):
+        at = 0
         for name, blocks, warps, sources in self.launches():
             part, at = wanted[at:at + blocks], at + blocks
             if warps and device != "cpu":
                 continue
-            out = self.path("out.npy")
-            arguments = ["--arg", f"out=zeros:i64[{blocks * THREADS}]"]
-            if name == "functions":
-                arguments += ["--arg", f"in=arange:i64[{THREADS}]"]
-            said = self.launch(name, device, blocks, arguments, out)
-            if said:
-                check(f"{name} on {device}", False, said[:3000])
-                continue
-            got = np.load(out).reshape(-1, THREADS)
-            for n in range(blocks):
-                wrong = np.flatnonzero(got[n] != part[n])
-                check(f"{name} {n} on {device}", not wrong.size,
-                      wrong.size and f"{sources[n]}thread {wrong[0]}: {got[n][wrong[0]]}, not {part[n][wrong[0]]}")
+            self.check_rows(name, device, blocks, part, sources, {"IG_NATIVE": "off"})
 
 
 def check_math(run, device):
@@ -150,8 +181,10 @@ def main():
         for name, text in (("k.cu", run.cuda()), ("k.c", run.c())):
             with open(run.path(name), "w", encoding="utf-8") as file:
                 file.write(text)
+        wanted = run.wanted()
         for device in devices:
-            run.compare(device)
+            run.compare(device, wanted)
+        run.compare_native(wanted)
         for device in devices:
             check_math(run, device)
     finish()

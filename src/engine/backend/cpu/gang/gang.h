@@ -101,6 +101,7 @@ typedef struct gang_launch {
     const kernel_output *print; /* NULL: to standard output, and no array is known */
     void *context;
     struct native_build *native; /* runs the blocks as soon as it is ready; NULL: never */
+    int64_t native_ns;           /* that earlier launches took */
 } gang_launch;
 
 typedef struct gang {

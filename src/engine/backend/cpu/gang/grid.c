@@ -397,9 +397,13 @@ static const native_image *native_of(const grid_run *run)
     native_build *b = run->launch->native;
     if (!b || run->launch->watch)
         return NULL;
-    if (clock_ns() - run->begin_ns > NATIVE_AFTER_NS)
+    const native_image *ready = native_build_ready(b);
+    const int64_t ns = ready ? 0 : clock_ns() - run->begin_ns + run->launch->native_ns;
+    if (ns > NATIVE_COMPILE_NS)
         native_build_start(b);
-    return native_build_ready(b);
+    else if (ns > NATIVE_LOOK_NS)
+        native_build_look(b);
+    return ready ? ready : native_build_ready(b);
 }
 
 typedef struct blocks {

@@ -210,13 +210,14 @@ static ig_status launch(kernel_code *code, const lane_launch *l)
         memcpy(g.block, l->base.block, sizeof g.block);
         const int native = native_of(k, l);
         g.native = native < 0 ? NULL : k->native[native];
+        g.native_ns = native < 0 ? 0 : k->native_ns[native];
         const int64_t begin = clock_ns();
         status = run_watched(k, l, &g, &fault);
         const int64_t ns = clock_ns() - begin;
         if (l->base.device_ns)
             *l->base.device_ns = (uint64_t)ns;
-        if (native >= 0 && (k->native_ns[native] += ns) > NATIVE_AFTER_NS)
-            native_build_start(k->native[native]);
+        if (native >= 0)
+            k->native_ns[native] += ns;
     }
     if (l->asserted)
         *l->asserted = fault.kind == FAULT_ASSERT;

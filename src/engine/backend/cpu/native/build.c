@@ -1,4 +1,4 @@
-/* Builds: printing at once, compiling in the background, and the disk cache. */
+/* Builds: printing, the disk cache, and compiling in the background. */
 #include "engine/backend/cpu/native/native.h"
 
 #include "base/cache.h"
@@ -13,20 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOTE_BYTES = 128 };
-
 struct native_build {
     atomic_int users; /* the kernel, and the thread that compiles */
-    atomic_bool begun;
+    atomic_bool begun, looked,
+        compiling; /* looked: printed, and not found in the cache or loaded */
+    const lane_code *lanes;
     _Atomic(const native_image *) ready;
     uint32_t block[3];
+    char name[96]; /* of the kernel and the shape */
     native_text text;
     char *key;
     native_image code;
     native_loop *loops;
     void *library;
     const char *refusal;
-    char note[NOTE_BYTES];
 };
 
 static const cache disk = {"native", 256 << 20};
@@ -34,9 +34,9 @@ static const cache disk = {"native", 256 << 20};
 native_policy native_policy_now(void)
 {
     const char *wish = getenv("IG_NATIVE");
-    return wish && strcmp(wish, "wait") == 0   ? NATIVE_WAIT
-           : wish && strcmp(wish, "auto") == 0 ? NATIVE_BACKGROUND
-                                               : NATIVE_OFF;
+    return wish && strcmp(wish, "wait") == 0  ? NATIVE_WAIT
+           : wish && strcmp(wish, "off") == 0 ? NATIVE_OFF
+                                              : NATIVE_BACKGROUND;
 }
 
 static void release(native_build *b)
@@ -87,17 +87,30 @@ static bool load(native_build *b, const void *data, size_t bytes)
     return true;
 }
 
+/* A file of the folder IG_KEEP_KERNELS, if it is set. */
+static void keep(const native_build *b, const char *ending, const void *data, size_t bytes)
+{
+    const char *folder = getenv("IG_KEEP_KERNELS");
+    char name[600];
+    if (!folder || !*folder)
+        return;
+    snprintf(name, sizeof name, "%s/%s.%s", folder, b->name, ending);
+    FILE *f = fopen(name, "wb");
+    if (f) {
+        fwrite(data, 1, bytes, f);
+        fclose(f);
+    }
+}
+
 static void compile(native_build *b)
 {
     void *data;
     size_t bytes;
-    if (!native_compile(b->text.text, &data, &bytes, b->note, sizeof b->note)) {
-        b->refusal = b->note;
+    if (!native_compile(b->text.text, &data, &bytes))
         return;
-    }
     cache_put(&disk, b->key, strlen(b->key), data, bytes);
-    if (!load(b, data, bytes))
-        b->refusal = "its library could not be loaded";
+    if (load(b, data, bytes))
+        keep(b, "so", data, bytes);
     memory_free(data);
 }
 
@@ -115,49 +128,49 @@ static void look_in_cache(native_build *b)
     if (!cache_get(&disk, b->key, strlen(b->key), &data, &bytes))
         return;
     if (load(b, data, bytes))
-        b->begun = true;
+        keep(b, "so", data, bytes);
     else
         cache_remove(&disk, b->key, strlen(b->key));
     memory_free(data);
 }
 
+static const char *print(native_build *b)
+{
+    int width;
+    const char *compiler = native_compiler(&width), *why = NULL;
+    text key = {0};
+    if (!compiler)
+        return "there is no C compiler";
+    if (native_print(b->lanes, b->block, width, &b->text, &why) != IG_OK)
+        return why ? why : "out of memory";
+    if (!find_loops(b))
+        return "a row has no loop";
+    keep(b, "c", b->text.text, strlen(b->text.text));
+    text_add(&key, "%s\n%s", compiler, b->text.text);
+    b->key = text_take(&key);
+    return b->key ? NULL : "out of memory";
+}
+
 native_build *native_build_new(const lane_code *c, const uint32_t block[3])
 {
     native_build *b = memory_new(sizeof *b);
-    int width;
-    const char *compiler = native_compiler(&width);
     if (!b)
         return NULL;
     b->users = 1;
+    b->lanes = c;
     memcpy(b->block, block, sizeof b->block);
-    if (!compiler) {
-        b->refusal = "there is no C compiler";
-        return b;
-    }
-    if (native_print(c, block, width, &b->text, &b->refusal) != IG_OK || !find_loops(b)) {
-        if (!b->refusal)
-            b->refusal = "a row has no loop";
-        return b;
-    }
-    const char *keep = getenv("IG_KEEP_KERNELS");
-    if (keep && *keep) {
-        char name[600];
-        snprintf(name, sizeof name, "%s/%s-%ux%ux%u.c", keep, c->name, block[0], block[1],
-                 block[2]);
-        FILE *f = fopen(name, "w");
-        if (f) {
-            fputs(b->text.text, f);
-            fclose(f);
-        }
-    }
-    text key = {0};
-    text_add(&key, "%s\n%s", compiler, b->text.text);
-    b->key = text_take(&key);
-    if (!b->key)
-        b->refusal = "out of memory";
-    else
-        look_in_cache(b);
+    snprintf(b->name, sizeof b->name, "%.60s-%ux%ux%u", c->name, block[0], block[1], block[2]);
     return b;
+}
+
+void native_build_look(native_build *b)
+{
+    if (atomic_exchange(&b->begun, true))
+        return;
+    b->refusal = print(b);
+    if (!b->refusal)
+        look_in_cache(b);
+    atomic_store(&b->looked, true);
 }
 
 bool native_build_is_for(const native_build *b, const uint32_t block[3])
@@ -165,10 +178,18 @@ bool native_build_is_for(const native_build *b, const uint32_t block[3])
     return memcmp(b->block, block, sizeof b->block) == 0;
 }
 
+/* True if the caller has to compile. */
+static bool must_compile(native_build *b)
+{
+    native_build_look(b);
+    return atomic_load(&b->looked) && !b->refusal && !atomic_load(&b->ready) &&
+           !atomic_exchange(&b->compiling, true);
+}
+
 void native_build_start(native_build *b)
 {
     pthread_t thread;
-    if (b->refusal || atomic_exchange(&b->begun, true))
+    if (!must_compile(b))
         return;
     atomic_fetch_add(&b->users, 1);
     if (pthread_create(&thread, NULL, compile_in_background, b) == 0)
@@ -179,10 +200,8 @@ void native_build_start(native_build *b)
 
 void native_build_finish(native_build *b)
 {
-    if (!b->refusal && !atomic_exchange(&b->begun, true))
+    if (must_compile(b))
         compile(b);
 }
 
 const native_image *native_build_ready(native_build *b) { return atomic_load(&b->ready); }
-
-const char *native_build_refusal(const native_build *b) { return b->refusal; }

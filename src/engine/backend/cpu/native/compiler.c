@@ -244,7 +244,7 @@ static bool make_folder(void)
     return made;
 }
 
-bool native_compile(const char *text, void **data, size_t *bytes, char *why, size_t why_size)
+bool native_compile(const char *text, void **data, size_t *bytes)
 {
     static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER; /* one compiler at a time */
     char output[PATH_BYTES + 16];
@@ -254,14 +254,10 @@ bool native_compile(const char *text, void **data, size_t *bytes, char *why, siz
     if (make_folder()) {
         snprintf(output, sizeof output, "%s/kernel.so", folder);
         fine = run_compiler(text, output) && read_file(output, data, bytes);
-        if (!fine)
-            snprintf(why, why_size, "%s failed", path);
         pthread_mutex_lock(&lock);
         remove_folder(folder);
         *folder = 0;
         pthread_mutex_unlock(&lock);
-    } else {
-        snprintf(why, why_size, "there is no temporary folder");
     }
     pthread_mutex_unlock(&one);
     return fine;
