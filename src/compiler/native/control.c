@@ -11,7 +11,9 @@
 enum {
     FLAT_MOST = 12,    /* instructions of a branch that is computed without a test */
     TRIPS_MOST = 4096, /* iterations of a loop that does not look for the end of the launch */
-    TWICE_MOST = 400   /* instructions of a branch that is also written for full groups */
+    UNROLL_TRIPS = 16, /* iterations of a loop that is unrolled, and instructions of the result */
+    UNROLL_MOST = 1600,
+    TWICE_MOST = 400 /* instructions of a branch that is also written for full groups */
 };
 
 /* ---- masks ---- */
@@ -87,7 +89,8 @@ static void write_jump(writer *w, int k)
     if (has_masks(w)) {
         masked_jump(w, k, i);
     } else if (target != w->p->kernel) {
-        SAY(w, "goto %s_%d;\n", places[i->op], w->label[target]);
+        SAY(w, "goto %s_%d;\n", places[i->op],
+            i->op == CODE_CONTINUE ? w->again[target] : w->label[target]);
     } else if (w->mode == MODE_BLOCK) {
         SAY(w, "goto end;\n");
     } else {
@@ -324,6 +327,8 @@ static void write_while(writer *w, int k)
 {
     const code_inst *i = &w->c->inst[k];
     const int loop = w->p->opener[k];
+    if (w->unrolled)
+        return;
     if (!has_masks(w) || plan_scalar(w->p, i->a)) {
         SAY(w, "if (!");
         write_scalar(w, i->a);
@@ -336,12 +341,79 @@ static void write_while(writer *w, int k)
     SAY(w, ")\ngoto leave_%d;\n", w->label[loop]);
 }
 
+/* Only the test's value is computed before the test. */
+static bool tests_purely(const writer *w, int loop)
+{
+    const int test = find_inside(w, loop, CODE_WHILE);
+    for (int k = loop + 1; k < test; k++) {
+        const code_inst *i = &w->c->inst[k];
+        if (i->op > CODE_PICK || i->d == CODE_NONE || w->c->reg[i->d].variable)
+            return false;
+    }
+    return test > 0;
+}
+
+/* The instructions of [from, to), with those of unrolled loops for each iteration. */
+static int64_t size_of(const writer *w, int from, int to)
+{
+    int64_t n = 0;
+    for (int k = from; k < to; k++) {
+        n++;
+        if (w->c->inst[k].op != CODE_LOOP)
+            continue;
+        const int trips = trips_of(w, k);
+        const bool many = trips < 0 || trips > UNROLL_TRIPS || !tests_purely(w, k);
+        n += size_of(w, k + 1, w->p->end[k]) * (many ? 1 : trips);
+        k = w->p->end[k];
+    }
+    return n;
+}
+
+/* The iterations of a loop that is written once for each, because it accesses interleaved arrays, whose elements can be
+ * registers then; 0: it is not. */
+static int unrolled_trips(const writer *w, int loop)
+{
+    const int trips = w->mode == MODE_FULL ? trips_of(w, loop) : -1;
+    if (trips <= 0 || trips > UNROLL_TRIPS || !tests_purely(w, loop) ||
+        size_of(w, loop + 1, w->p->end[loop]) * trips > UNROLL_MOST)
+        return 0;
+    for (int k = loop + 1; k < w->p->end[loop]; k++)
+        if (plan_own_of(w->p, &w->c->inst[k]) >= 0)
+            return trips;
+    return 0;
+}
+
+static void write_unrolled(writer *w, int k, int trips)
+{
+    const int next = find_inside(w, k, CODE_NEXT), end = w->p->end[k];
+    const bool before = w->unrolled;
+    w->label[k] = ++w->labels;
+    const int label = w->label[k];
+    for (int n = 0; n < trips; n++) {
+        const int again = w->again[k] = ++w->labels;
+        w->unrolled = true;
+        write_list(w, k + 1, next >= 0 ? next : end);
+        w->unrolled = true;
+        SAY(w, "next_%d:;\n", again);
+        if (next >= 0)
+            write_list(w, next + 1, end);
+    }
+    w->unrolled = before;
+    SAY(w, "leave_%d:;\n", label);
+}
+
 static void write_loop(writer *w, int k)
 {
+    const int trips = unrolled_trips(w, k);
+    if (trips) {
+        write_unrolled(w, k, trips);
+        return;
+    }
     const int next = find_inside(w, k, CODE_NEXT), again = find_again(w, k), end = w->p->end[k];
     const int level = w->c->inst[k].level;
-    const bool masks = has_masks(w);
-    w->label[k] = ++w->labels;
+    const bool masks = has_masks(w), before = w->unrolled;
+    w->unrolled = false;
+    w->label[k] = w->again[k] = ++w->labels;
     const int label = w->label[k];
     if (masks)
         each_level(w, level, "e@_# = m_#;\nw@_# = (vi){0};\n");
@@ -360,6 +432,7 @@ static void write_loop(writer *w, int k)
         write_list(w, next + 1, again >= 0 ? again : end);
     }
     SAY(w, "}\nleave_%d:;\n", label);
+    w->unrolled = before;
     if (masks)
         each_level(w, level, "m_# = e@_#;\n");
 }

@@ -8,21 +8,46 @@
 
 #include <string.h>
 
+enum { OFFSET_MOST = 1 << 20 };
+
 typedef struct shape {
     native_kind kind;
     int64_t stride;
+    int32_t at[GROUP_LANES]; /* of KIND_PATTERN */
 } shape;
 
-static const shape vary = {KIND_VARY, 0}, group = {KIND_GROUP, 0};
+static const shape vary = {.kind = KIND_VARY}, group = {.kind = KIND_GROUP};
 
 static shape shape_of(const native_plan *p, int32_t r)
 {
-    return r == CODE_NONE ? group : (shape){(native_kind)p->kind[r], p->stride[r]};
+    if (r == CODE_NONE)
+        return group;
+    shape s = {.kind = (native_kind)p->kind[r], .stride = p->stride[r]};
+    if (s.kind == KIND_PATTERN)
+        memcpy(s.at, p->pattern + (size_t)r * GROUP_LANES, sizeof s.at);
+    return s;
 }
 
 static bool is_scalar(shape s) { return s.kind <= KIND_GROUP; }
 
-static shape affine(int64_t stride) { return stride == 0 ? group : (shape){KIND_AFFINE, stride}; }
+static shape affine(int64_t stride)
+{
+    return stride == 0 ? group : (shape){.kind = KIND_AFFINE, .stride = stride};
+}
+
+/* The shape with these offsets of the lanes. */
+static shape pattern(const native_plan *p, const int64_t *at)
+{
+    shape s = {.kind = KIND_PATTERN};
+    bool is_affine = at[0] == 0;
+    for (int l = 0; l < p->lanes; l++) {
+        if (at[l] < 0 || at[l] >= OFFSET_MOST)
+            return vary;
+        s.at[l] = (int32_t)at[l];
+        is_affine = is_affine && at[l] == at[1] * l;
+    }
+    return is_affine ? affine(at[1]) : s;
+}
 
 /* Integers whose arithmetic wraps at 32 or 64 bits. */
 static bool wraps(int dtype)
@@ -44,7 +69,28 @@ static shape quotient(const native_plan *p, const code_inst *i, int64_t c, bool 
     const shape a = shape_of(p, i->a);
     const bool fits = a.kind == KIND_AFFINE && a.stride == 1 && p->most[i->a] != UINT64_MAX &&
                       c > 0 && c % p->lanes == 0 && (1 << p->align[i->a]) % p->lanes == 0;
-    return !fits ? vary : remains ? affine(1) : group;
+    if (fits)
+        return remains ? affine(1) : group;
+    /* a multiple of c plus offsets */
+    if (c <= 0 || (1 << p->align[i->a]) % c != 0 || p->most[i->a] > INT32_MAX - OFFSET_MOST)
+        return vary;
+    int64_t at[GROUP_LANES];
+    for (int l = 0; l < p->lanes; l++) {
+        const int64_t own = plan_offset(p, i->a, l);
+        if (own < 0)
+            return vary;
+        at[l] = remains ? own % c : own / c;
+    }
+    return pattern(p, at);
+}
+
+/* a + b * sign, or a * factor. */
+static shape combined(const native_plan *p, int32_t a, int64_t factor, int32_t b, int sign)
+{
+    int64_t at[GROUP_LANES];
+    for (int l = 0; l < p->lanes; l++)
+        at[l] = plan_offset(p, a, l) * factor + (b == CODE_NONE ? 0 : plan_offset(p, b, l) * sign);
+    return pattern(p, at);
 }
 
 /* a * b of shapes that are not both scalar. */
@@ -56,6 +102,10 @@ static shape product(const native_plan *p, const code_inst *i)
         return affine(a.stride * factor);
     if (b.kind == KIND_AFFINE && constant(p, i->a, &factor))
         return affine(b.stride * factor);
+    if (a.kind == KIND_PATTERN && constant(p, i->b, &factor))
+        return combined(p, i->a, factor, CODE_NONE, 0);
+    if (b.kind == KIND_PATTERN && constant(p, i->a, &factor))
+        return combined(p, i->b, factor, CODE_NONE, 0);
     return vary;
 }
 
@@ -69,6 +119,9 @@ static shape mapped(const native_plan *p, const code_inst *i)
         return (i->row == CODE_ROW_divide || i->row == CODE_ROW_modulo) && constant(p, i->b, &count)
                    ? quotient(p, i, count, i->row == CODE_ROW_modulo)
                    : vary;
+    const bool patterns = a.kind == KIND_PATTERN || b.kind == KIND_PATTERN;
+    if (patterns && (i->row == OP_add || i->row == OP_subtract))
+        return combined(p, i->a, 1, i->b, i->row == OP_add ? 1 : -1);
     switch (i->row) {
     case OP_bitwise_and:
         return constant(p, i->b, &count) && count > 0 && (count & (count + 1)) == 0
@@ -82,9 +135,9 @@ static shape mapped(const native_plan *p, const code_inst *i)
     case OP_subtract: return affine(a.stride - b.stride);
     case OP_multiply: return product(p, i);
     case OP_bitwise_left_shift:
-        return is_scalar(b) && constant(p, i->b, &count) && count >= 0 && count < 16
-                   ? affine(a.stride * ((int64_t)1 << count))
-                   : vary;
+        return !is_scalar(b) || !constant(p, i->b, &count) || count < 0 || count >= 16 ? vary
+               : patterns ? combined(p, i->a, (int64_t)1 << count, CODE_NONE, 0)
+                          : affine(a.stride * ((int64_t)1 << count));
     default: return vary;
     }
 }
@@ -107,10 +160,10 @@ static shape result(const native_plan *p, const code_inst *i)
         return group;
     if (i->op == CODE_MAP || i->op == CODE_ROW)
         return mapped(p, i);
-    if (i->op == CODE_COPY && a.kind == KIND_AFFINE &&
-        p->c->reg[i->d].dtype == p->c->reg[i->a].dtype)
+    const bool is_index = a.kind == KIND_AFFINE || a.kind == KIND_PATTERN;
+    if (i->op == CODE_COPY && is_index && p->c->reg[i->d].dtype == p->c->reg[i->a].dtype)
         return a;
-    if (i->op == CODE_CONVERT && a.kind == KIND_AFFINE && wraps(i->dtype) && wraps(i->to) &&
+    if (i->op == CODE_CONVERT && is_index && wraps(i->dtype) && wraps(i->to) &&
         ig_dtype_bytes((ig_dtype)i->to) == ig_dtype_bytes((ig_dtype)i->dtype))
         return a;
     if (i->op == CODE_ADDRESS && a.kind == KIND_AFFINE && plan_scalar(p, i->b))
@@ -123,7 +176,8 @@ static shape joined(shape a, shape b)
 {
     if (a.kind == KIND_VARY || b.kind == KIND_VARY)
         return vary;
-    if (a.stride != b.stride)
+    if (a.stride != b.stride || ((a.kind == KIND_PATTERN || b.kind == KIND_PATTERN) &&
+                                 (a.kind != b.kind || memcmp(a.at, b.at, sizeof a.at) != 0)))
         return vary;
     return a.kind > b.kind ? a : b;
 }
@@ -191,12 +245,13 @@ static bool pass(native_plan *p, uint8_t *seen)
         shape s = d->variable && some_wait(p, &w, i->d) ? vary : result(p, i);
         if (seen[i->d])
             s = joined(shape_of(p, i->d), s);
-        if (!is_scalar(s) && s.kind == KIND_AFFINE && !wraps(d->dtype))
+        if (!is_scalar(s) && s.kind != KIND_VARY && !wraps(d->dtype))
             s = vary;
         changed |= !seen[i->d] || s.kind != p->kind[i->d] || s.stride != p->stride[i->d];
         seen[i->d] = true;
         p->kind[i->d] = (uint8_t)s.kind;
         p->stride[i->d] = s.stride;
+        memcpy(p->pattern + (size_t)i->d * GROUP_LANES, s.at, sizeof s.at);
     }
     return changed;
 }
@@ -221,7 +276,7 @@ void plan_kinds(native_plan *p)
     memset(p->left, 0, (size_t)c->n_inst);
     for (int r = 0; r < c->n_reg; r++) {
         const code_reg *reg = &c->reg[r];
-        shape s = reg->one ? (shape){KIND_ONE, 0} : group;
+        shape s = reg->one ? (shape){.kind = KIND_ONE} : group;
         if (reg->origin >= ORIGIN_THREAD_X && reg->origin <= ORIGIN_THREAD_Z)
             s = thread_shape(p, reg->origin - ORIGIN_THREAD_X);
         else if (reg->origin == ORIGIN_LANE)

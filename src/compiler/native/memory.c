@@ -93,11 +93,14 @@ static bool are_neighbours(const writer *w, const code_inst *i)
 static bool write_no_wrap(writer *w, const code_inst *i)
 {
     const int kind = index_kind(i);
+    int64_t most = 0;
     if (w->p->kind[i->a] == KIND_AFFINE || kind == INDEX_I64)
         return false;
+    for (int l = 0; l < w->p->lanes; l++)
+        most = plan_offset(w->p, i->b, l) > most ? plan_offset(w->p, i->b, l) : most;
     SAY(w, "LIKELY(");
     write_scalar(w, i->b);
-    SAY(w, kind == INDEX_I32 ? " <= 2147483647 - %d)" : " <= 4294967295u - %du)", w->p->lanes - 1);
+    SAY(w, kind == INDEX_I32 ? " <= 2147483647 - %d)" : " <= 4294967295u - %du)", (int)most);
     return true;
 }
 
@@ -217,13 +220,37 @@ static void store_own(writer *w, const code_inst *i, int own)
 
 /* ---- loads ---- */
 
+/* The places of the lanes are constants apart. */
+static bool has_pattern(const writer *w, const code_inst *i)
+{
+    return w->mode == MODE_FULL && plan_scalar(w->p, i->a) && i->b != CODE_NONE &&
+           w->p->kind[i->b] == KIND_PATTERN &&
+           scale_of(w, i) % (long long)ig_dtype_bytes((ig_dtype)i->to) == 0;
+}
+
+static void write_pattern(writer *w, const code_inst *i, int unit)
+{
+    const native_plan *p = w->p;
+    const char *type = write_element(i->to);
+    const long long step = scale_of(w, i) / (long long)ig_dtype_bytes((ig_dtype)i->to);
+    SAY(w, "__extension__({\nconst m_%s *const at_ = (const m_%s *)", type, type);
+    write_place(w, i);
+    SAY(w, ";\n(%s){", write_vector(i->to));
+    for (int l = unit * p->width; l < (unit + 1) * p->width; l++)
+        SAY(w, "at_[%lld],", (long long)plan_offset(p, i->b, l) * step);
+    SAY(w, "};\n})");
+}
+
 /* The vector of a unit. */
 static void write_loaded(writer *w, const code_inst *i, int unit)
 {
     const char *type = write_element(i->to);
-    const bool neighbours = are_neighbours(w, i);
+    const bool by_pattern = has_pattern(w, i), neighbours = by_pattern || are_neighbours(w, i);
     const bool may_wrap = neighbours && write_no_wrap(w, i);
-    if (neighbours) {
+    if (by_pattern) {
+        SAY(w, may_wrap ? " ? " : "");
+        write_pattern(w, i, unit);
+    } else if (neighbours) {
         SAY(w, "%snear_%s((const char *)", may_wrap ? " ? " : "", type);
         write_place(w, i);
         SAY(w, " + %d, ", unit * w->p->width * (int)ig_dtype_bytes((ig_dtype)i->to));

@@ -387,13 +387,28 @@ static void find_frame(native_plan *p)
     p->frame_bytes = at;
 }
 
+/* Code of the block may follow the region. */
+static bool is_followed(const native_plan *p, int region)
+{
+    const native_region *r = &p->region[region];
+    for (int o = p->opener[r->from]; o >= 0; o = p->opener[o])
+        if (p->c->inst[o].op == CODE_LOOP)
+            return true;
+    for (int k = r->to; k < p->c->n_inst; k++)
+        if (p->part[k] != REGION_NONE || p->c->inst[k].op == CODE_BARRIER)
+            return true;
+    return false;
+}
+
 static void find_returns(native_plan *p)
 {
     p->keeps_live = false;
     for (int k = 0; k < p->c->n_inst; k++)
         if (p->c->inst[k].op == CODE_RETURN && p->part[k] != REGION_NONE &&
-            plan_target(p, k) == p->kernel)
-            p->region[p->part[k]].leaves = p->keeps_live = true;
+            plan_target(p, k) == p->kernel) {
+            p->region[p->part[k]].leaves = true;
+            p->keeps_live |= is_followed(p, p->part[k]);
+        }
 }
 
 /* ---- all of it ---- */
@@ -464,11 +479,12 @@ static bool plan_memory(native_plan *p)
     p->kind = memory_new(m);
     p->stride = memory_new(2 * m * sizeof *p->stride);
     p->def = memory_new(4 * m * sizeof *p->def);
+    p->pattern = memory_new(m * GROUP_LANES * sizeof *p->pattern);
     p->most = memory_new(m * sizeof *p->most);
     p->align = memory_new(2 * m);
     p->own = memory_new(((size_t)p->c->n_object + 1) * sizeof *p->own);
-    if (!p->most || !p->align || !p->own || !p->region || !p->end || !p->blockwise || !p->kind ||
-        !p->stride || !p->def)
+    if (!p->pattern || !p->most || !p->align || !p->own || !p->region || !p->end || !p->blockwise ||
+        !p->kind || !p->stride || !p->def)
         return false;
     p->other = p->end + n;
     p->opener = p->other + n;
@@ -518,6 +534,7 @@ void plan_free(native_plan *p)
     memory_free(p->kind);
     memory_free(p->stride);
     memory_free(p->def);
+    memory_free(p->pattern);
     memory_free(p->most);
     memory_free(p->align);
     memory_free(p->own);

@@ -6,9 +6,10 @@
 
 /* How a register is held by a group of lanes that run together. */
 typedef enum native_kind {
-    KIND_ONE,    /* one value for the block: code_reg.one */
-    KIND_GROUP,  /* one value for the group */
-    KIND_AFFINE, /* the first lane's value plus `stride` for each lane */
+    KIND_ONE,     /* one value for the block: code_reg.one */
+    KIND_GROUP,   /* one value for the group */
+    KIND_AFFINE,  /* the first lane's value plus `stride` for each lane */
+    KIND_PATTERN, /* a value of the group plus a constant of each lane, which is not negative */
     KIND_VARY
 } native_kind;
 
@@ -25,6 +26,7 @@ typedef struct native_own {
     int64_t frame;
 } native_own;
 
+enum { GROUP_LANES = 32 /* at most */ };
 enum { HOME_NONE = -1, HOME_MANY = -2, REGION_NONE = -1 };
 
 /* Instructions that run without a barrier in between. */
@@ -54,8 +56,9 @@ typedef struct native_plan {
     /* By register. */
     uint8_t *kind;
     int64_t *stride;
-    int32_t *def;  /* the instruction that writes it, if there is only one; -1 */
-    int32_t *home; /* the only region that uses it, HOME_NONE or HOME_MANY */
+    int32_t *pattern; /* GROUP_LANES for each register */
+    int32_t *def;     /* the instruction that writes it, if there is only one; -1 */
+    int32_t *home;    /* the only region that uses it, HOME_NONE or HOME_MANY */
     int32_t *first_read, *last_read;
     int64_t *frame; /* offset in the frame, -1: not in it */
     uint64_t *most; /* the largest value, UINT64_MAX: it may be negative, or is unknown */
@@ -92,6 +95,13 @@ bool plan_leaves(const native_plan *p, int opening);
 bool plan_loses(const native_plan *p, int opening);
 /* The opening instruction that a jump leaves or continues. */
 int plan_target(const native_plan *p, int jump);
+/* What a lane adds to the first lane's, or the group's, value. */
+static inline int64_t plan_offset(const native_plan *p, int32_t r, int lane)
+{
+    return p->kind[r] == KIND_PATTERN  ? p->pattern[(size_t)r * GROUP_LANES + (size_t)lane]
+           : p->kind[r] == KIND_AFFINE ? p->stride[r] * lane
+                                       : 0;
+}
 /* True if the registers hold the same value, as far as can be told. */
 bool plan_same(const native_plan *p, int32_t a, int32_t b, int depth);
 

@@ -40,7 +40,8 @@ ig_status native_print(const lane_code *c, const uint32_t block[3], int width, n
     ig_status status = plan_make(&plan, c, block, width, why);
     writer w = {.p = &plan, .c = c, .out = out};
     if (status == IG_OK) {
-        w.label = memory_new(((size_t)c->n_inst + 1) * sizeof *w.label);
+        w.label = memory_new(2 * ((size_t)c->n_inst + 1) * sizeof *w.label);
+        w.again = w.label ? w.label + c->n_inst + 1 : NULL;
         status = w.label ? IG_OK : IG_ERR_MEMORY;
     }
     if (status == IG_OK) {

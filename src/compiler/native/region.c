@@ -68,6 +68,15 @@ static void write_thread_table(writer *w, int axis)
     SAY(w, "};\n");
 }
 
+/* For regions that run lane by lane. */
+static void write_pattern_table(writer *w, int32_t r)
+{
+    SAY(w, "static const i32 pattern_%d[] = {", r);
+    for (int l = 0; l < w->p->lanes; l++)
+        SAY(w, "%d,", (int)plan_offset(w->p, r, l));
+    SAY(w, "};\n(void)pattern_%d;\n", r);
+}
+
 void write_block_registers(writer *w)
 {
     bool tables[3] = {false};
@@ -85,6 +94,8 @@ void write_block_registers(writer *w)
         } else if (is_many(w, r) && w->p->kind[r] == KIND_ONE) {
             SAY(w, "%s s%d = 0;\n", write_type(reg->dtype), r);
         } else if (w->p->frame[r] >= 0) {
+            if (w->p->kind[r] == KIND_PATTERN)
+                write_pattern_table(w, r);
             SAY(w, "%s *const f_%d = (%s *)(b->frame + %lld);\n", kept, r, kept,
                 (long long)w->p->frame[r]);
         }
@@ -137,6 +148,9 @@ static void declare_from_frame(writer *w, int32_t r)
             d == IG_BOOL ? "i32" : type);
         if (vary)
             SAY(w, "f_%d[lane];\n", r);
+        else if (w->p->kind[r] == KIND_PATTERN)
+            SAY(w, "(f_%d[lane / %d] + (%s)pattern_%d[lane %% %d]);\n", r, lanes, write_kept(d), r,
+                lanes);
         else
             SAY(w, "(f_%d[lane / %d] + (%s)(lane %% %d) * (%s)%lldll);\n", r, lanes, write_kept(d),
                 lanes, write_kept(d), (long long)w->p->stride[r]);
@@ -156,6 +170,9 @@ static void write_to_frame(writer *w, int32_t r)
     if (w->mode == MODE_LANE) {
         if (w->p->kind[r] == KIND_VARY)
             SAY(w, "f_%d[lane] = %s(%s)s%d;\n", r, d == IG_BOOL ? "-" : "", kept, r);
+        else if (w->p->kind[r] == KIND_PATTERN)
+            SAY(w, "f_%d[lane / %d] = (%s)s%d - (%s)pattern_%d[lane %% %d];\n", r, lanes, kept, r,
+                kept, r, lanes);
         else
             SAY(w, "f_%d[lane / %d] = (%s)s%d - (%s)(lane %% %d) * (%s)%lldll;\n", r, lanes, kept,
                 r, kept, lanes, kept, (long long)w->p->stride[r]);
@@ -279,7 +296,7 @@ static void by_lane(writer *w, const native_region *r, const uint8_t *how)
     write_list(w, r->from, r->to);
     finish(w, how);
     SAY(w, "gone_%d:;\n", w->region);
-    if (r->leaves)
+    if (r->leaves && w->p->keeps_live)
         SAY(w, "some_ |= live_[lane];\n");
     SAY(w, "}\n");
 }
@@ -349,7 +366,7 @@ static void by_group(writer *w, const native_region *r, const uint8_t *how)
     finish(w, how);
     finish_own(w, r);
     SAY(w, "gone_%d:;\n", w->region);
-    for (int u = 0; u < p->units && r->leaves; u++)
+    for (int u = 0; u < p->units && r->leaves && p->keeps_live; u++)
         SAY(w, "pack_i32(live_ + first + %d, m_%d);\nsome_ |= (int)bits(m_%d);\n", u * p->width, u,
             u);
     SAY(w, "}\n");
@@ -362,7 +379,7 @@ void write_region(writer *w, int region)
     if (!how)
         return;
     w->region = region;
-    SAY(w, "{ /* region %d */\nint some_ = %d;\n", region, !r->leaves);
+    SAY(w, "{ /* region %d */\nint some_ = %d;\n", region, !r->leaves || !w->p->keeps_live);
     for (int n = 0; n < w->c->n_reg; n++)
         if (is_changed(w, how, n)) {
             const char *type = write_type(w->c->reg[n].dtype);

@@ -81,6 +81,12 @@ void write_lanes(writer *w, int32_t r, int unit)
     if (kind == KIND_AFFINE)
         SAY(w, " + ((%s){IOTA} + %d) * (%s)%lldll", types[d].vector, unit * w->p->width,
             types[d].type, (long long)w->p->stride[r]);
+    if (kind == KIND_PATTERN) {
+        SAY(w, " + (%s){", types[d].vector);
+        for (int l = 0; l < w->p->width; l++)
+            SAY(w, "%lld,", (long long)plan_offset(w->p, r, unit * w->p->width + l));
+        SAY(w, "}");
+    }
     if (d != IG_BOOL)
         SAY(w, ")");
 }

@@ -25,6 +25,8 @@ typedef struct writer {
     int region;     /* REGION_NONE: none */
     int labels;     /* that were given */
     int32_t *label; /* by opening instruction: the number in its labels */
+    int32_t *again; /* of a loop: the number in the label of its next iteration */
+    bool unrolled;  /* the tests of the innermost loop are not written */
     bool by_index[BY_INDEX_TYPES][BY_INDEX_KINDS]; /* which BY_INDEX the text uses */
     bool failed;
 } writer;
