@@ -1,4 +1,7 @@
 /* The beginning of the text of a native kernel. The printer defines W, the lanes of a vector, and IOTA, 0 to W - 1. */
+#if defined(__clang__) && __clang_major__ < 19 && defined(__AVX512F__)
+#error "clang 14 exchanges the operands of masked vpternlogd"
+#endif
 typedef signed char i8;
 typedef unsigned char u8;
 typedef short i16;

@@ -1,4 +1,4 @@
-/* The compiler of the host: IG_KERNEL_CC, which may have options after its name, or clang or cc on the PATH. The text goes to its standard input; the library
+/* The compiler of the host: IG_KERNEL_CC, which may have options after its name, or gcc, cc or clang on the PATH. The text goes to its standard input; the library
  * is written to a temporary folder. */
 #include "engine/backend/cpu/native/native.h"
 
@@ -83,7 +83,7 @@ static void choose(void)
         more_words = wish + n;
     }
     const bool found = *name ? find_program(name)
-                             : find_program("clang") || find_program("cc") || find_program("gcc");
+                             : find_program("gcc") || find_program("cc") || find_program("clang");
     if (found && stat(path, &s) == 0)
         snprintf(identity, sizeof identity, "%s %lld %lld %s %s %s", path, (long long)s.st_size,
                  (long long)s.st_mtime, options, level_words, more_words);
