@@ -40,3 +40,18 @@ __host__ __device__ constexpr pair<ig_t, ig_u> make_pair(ig_t ig_a, ig_u ig_b)
 {
     return pair<ig_t, ig_u>(ig_a, ig_b);
 }
+
+template <typename ig_t> struct make_unsigned { using type = ig_t; };
+template <typename ig_t> struct make_signed { using type = ig_t; };
+#define IG_SIGNS(ig_one, ig_other) \
+    template <> struct make_unsigned<ig_one> { using type = ig_other; }; \
+    template <> struct make_signed<ig_other> { using type = ig_one; };
+IG_SIGNS(signed char, unsigned char)
+IG_SIGNS(short, unsigned short)
+IG_SIGNS(int, unsigned)
+IG_SIGNS(long, unsigned long)
+IG_SIGNS(long long, unsigned long long)
+template <> struct make_unsigned<char> { using type = unsigned char; };
+template <> struct make_signed<char> { using type = signed char; };
+template <typename ig_t> using make_unsigned_t = typename make_unsigned<ig_t>::type;
+template <typename ig_t> using make_signed_t = typename make_signed<ig_t>::type;

@@ -22,7 +22,7 @@ static void find_instance(parser *p, void *context)
     if (!c->decl->n_params && c->n_given)
         return;
     if (c->decl->n_params &&
-        !template_deduce(p, c->decl, c->given, c->n_given, c->args, c->n_args, &args))
+        !template_deduce(p, c->decl, c->given, c->n_given, c->args, c->n_args, NULL, &args))
         return;
     c->instance = instance_get(p, c->decl, args, p->t->place);
 }

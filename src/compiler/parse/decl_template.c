@@ -132,7 +132,8 @@ static kernel_instance *find_special(parser *p, specifiers *s, declarator *d,
         dummies[i] = dummy(p, d->parameters[i].type);
     for (function_decl *one = y->as.functions; one; one = one->next) {
         function_decl *f = function_itself(one);
-        if (!f->n_params || !template_deduce(p, f, given, n_given, dummies, d->n_parameters, &args))
+        if (!f->n_params ||
+            !template_deduce(p, f, given, n_given, dummies, d->n_parameters, d->type->of, &args))
             continue;
         if (!body)
             return instance_get(p, f, args, d->place);

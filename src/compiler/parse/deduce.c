@@ -36,7 +36,7 @@ static bool match(deduction *d, const kernel_type *pattern, const kernel_type *t
 
 static bool match_arg(deduction *d, const template_arg *pattern, const template_arg *arg)
 {
-    if (pattern->is_value != arg->is_value)
+    if (pattern->is_value != arg->is_value || pattern->syntax || arg->syntax)
         return true;
     return pattern->is_value ? set_value(d, pattern->value, arg->value)
                              : match(d, pattern->type, arg->type);
@@ -133,6 +133,7 @@ static void make_patterns(parser *p, void *context)
     bind_patterns(p, s, f->params, f->n_params);
     specifiers spec;
     const declarator d = template_signature(p, f, s, &spec);
+    f->pattern_result = d.type->of;
     f->parameters = d.parameters;
     f->n_parameters = d.n_parameters;
     f->pack = d.pack;
@@ -167,7 +168,8 @@ static bool match_pack(deduction *d, const function_decl *f, kernel_expr **args,
 }
 
 bool template_deduce(parser *p, function_decl *f, const template_arg *given, uint32_t n_given,
-                     kernel_expr **args, uint32_t n_args, template_list *out)
+                     kernel_expr **args, uint32_t n_args, const kernel_type *result,
+                     template_list *out)
 {
     deduction d = {.p = p, .n = f->n_params, .has_pack = template_has_pack(f->params, f->n_params)};
     const uint32_t fixed = f->n_params - d.has_pack;
@@ -192,6 +194,8 @@ bool template_deduce(parser *p, function_decl *f, const template_arg *given, uin
         if (!expr_is_braces(args[i]) && !match_parameter(&d, f->parameters[i].type, args[i]))
             return false;
     if (f->pack.is_there && !match_pack(&d, f, args, n_args))
+        return false;
+    if (result && f->pattern_result && !match(&d, f->pattern_result, result))
         return false;
     memcpy(out->at, d.args, fixed * sizeof *out->at);
     memcpy(out->at + fixed, d.pack, d.n_pack * sizeof *out->at);

@@ -66,7 +66,7 @@ static const struct {
                       HALF_TESTS("le") HALF_TESTS("lt")},
     {PART_heap, "ig_heap_get ig_heap_put"},
     {PART_grid, "ig_grid_sync"},
-    {PART_types, "array pair make_pair"},
+    {PART_types, "array pair make_pair make_unsigned make_unsigned_t make_signed make_signed_t"},
 };
 
 void part_names(parser *p)

@@ -165,8 +165,107 @@ void declare_local(parser *p, const specifiers *s, declarator *d, stmt_list *out
     lifetime_add(p, p->scope, v);
 }
 
+/* The part of an object that the i-th name of "auto [a, b]" stands for. */
+static kernel_expr *bound_part(parser *p, kernel_expr *whole, uint32_t i, kernel_place place)
+{
+    if (whole->type->kind == TYPE_ARRAY)
+        return expr_index(p, place, whole, expr_integer(p, place, type_word_of(p, WORD_INT), i));
+    const kernel_member *m = &whole->type->record->members[i];
+    if (!m->name)
+        parser_fail(p, place, "'%s' has bases, so its members cannot be bound by '[...]'",
+                    type_name(p, whole->type));
+    return expr_member(p, place, whole, m->name);
+}
+
+/* The declarator of a hidden variable. */
+static declarator hidden(parser *p, const kernel_type *type, kernel_place place)
+{
+    return (declarator){.name = name_of(p, "bound"), .place = place, .type = type};
+}
+
+/* "auto [a, b] = value;" after "auto": a hidden variable, or a hidden reference, has the value. A name is a variable with
+ * a part of it, or a reference to that part. */
+static void declare_bound(parser *p, const specifiers *s, stmt_list *out)
+{
+    const kernel_place place = p->t->place;
+    const bool refers = accept(p, TOKEN_AMP) || accept(p, TOKEN_AND_AND);
+    const kernel_token *names = p->t;
+    p->t = skip_group(p->t);
+    const kernel_type *type = s->type;
+    if (!at(p, TOKEN_ASSIGN) && !at(p, TOKEN_LBRACE) && !at(p, TOKEN_LPAREN))
+        parser_fail(p, p->t->place, "'[...]' needs a value");
+    kernel_expr *e = parse_init(p, &type, "'[...]'");
+    const bool array = e->type->kind == TYPE_ARRAY;
+    type_complete(p, e->type, place);
+    if (!array && (e->type->kind != TYPE_STRUCT || e->type->record->is_union))
+        parser_fail(p, e->place, "'[...]' takes the parts of a struct or an array, not of '%s'",
+                    type_name(p, e->type));
+    scope *const outer = p->scope;
+    p->scope = scope_open(p, outer, true); /* of the hidden name */
+    const bool place_of = expr_is_place(e) && (refers || array);
+    const unsigned quals = s->type->quals;
+    if (place_of) {
+        const declarator d = hidden(p, type_reference(p->types, e->type), place);
+        declare_reference(p, &d, d.type, e, out);
+    } else {
+        const declarator d = hidden(p, e->type->plain, place);
+        kernel_var *v = local_new(p, d.name, d.type, place);
+        local_declare(p, &d, v);
+        kernel_stmt *made = stmt_add(p, out, STMT_DECLARE, place);
+        made->var = v;
+        made->value = temporary_finish(p, expr_convert(p, e, d.type, "'[...]'"));
+        lifetime_add(p, outer, v);
+    }
+    const symbol *y = symbol_here(p->scope, name_of(p, "bound"));
+    kernel_expr *whole = expr_var(p, place, y->as.var);
+    if (y->is_reference)
+        whole = expr_deref(p, place, whole);
+    scope_close(p, p->scope);
+    p->scope = outer;
+    uint32_t i = 0;
+    const uint64_t parts = array ? whole->type->count : whole->type->record->n_members;
+    for (const kernel_token *t = names + 1; t->kind != TOKEN_RBRACKET; i++) {
+        if (t->kind != TOKEN_NAME || i == parts)
+            parser_fail(p, t->place, i == parts ? "'%s' has no more parts" : "expected a name",
+                        type_name(p, whole->type));
+        kernel_expr *part = bound_part(p, whole, i, t->place);
+        const bool copies = !refers && part->type->kind != TYPE_ARRAY &&
+                            !object_copies(p, part->type) && !object_ends(p, part->type);
+        declarator d = {.name = t->as.name, .place = t->place, .type = part->type};
+        if (copies) {
+            kernel_var *v =
+                local_new(p, d.name, type_qualify(p->types, d.type->plain, quals), t->place);
+            local_declare(p, &d, v);
+            kernel_stmt *made = stmt_add(p, out, STMT_DECLARE, t->place);
+            made->var = v;
+            made->value = expr_value(p, part);
+        } else {
+            d.type =
+                type_reference(p->types, type_qualify(p->types, d.type, d.type->quals | quals));
+            declare_reference(p, &d, d.type, part, out);
+        }
+        t++;
+        t += t->kind == TOKEN_COMMA;
+    }
+    if (i != parts)
+        parser_fail(p, place, "'%s' has %llu parts, and there are %u names",
+                    type_name(p, whole->type), (unsigned long long)parts, i);
+}
+
+/* True at "[a, b]" after "auto". */
+static bool at_bound(const parser *p, const specifiers *s)
+{
+    const kernel_token *t = p->t;
+    t += t->kind == TOKEN_AMP || t->kind == TOKEN_AND_AND;
+    return s->type->kind == TYPE_AUTO && t->kind == TOKEN_LBRACKET && t[1].kind == TOKEN_NAME;
+}
+
 void parse_declarators(parser *p, const specifiers *s, stmt_list *out)
 {
+    if (at_bound(p, s)) {
+        declare_bound(p, s, out);
+        return;
+    }
     do {
         declarator d = parse_declarator(p, s->type);
         if (!d.name)

@@ -109,9 +109,10 @@ typedef struct template_arg {
     const kernel_type *type; /* of the integer, if it is one */
     bool is_value, is_set;
     uint64_t value;
-    bool is_given;           /* written in '<>', not deduced */
-    bool expands;            /* of a pattern: "Ts...", any number of elements */
-    function_decl *function; /* with its overloads, or NULL */
+    bool is_given;                /* written in '<>', not deduced */
+    bool expands;                 /* of a pattern: "Ts...", any number of elements */
+    function_decl *function;      /* with its overloads, or NULL */
+    struct kernel_syntax *syntax; /* a template of structs, or NULL */
 } template_arg;
 
 /* One argument for each parameter. If the last parameter is a pack, its elements are the last arguments. */
@@ -122,7 +123,7 @@ typedef struct template_list {
 
 typedef struct template_param {
     kernel_name *name; /* or NULL */
-    bool is_pack;
+    bool is_pack, is_template;
     const kernel_token *type; /* of a value: its type; NULL: the parameter is a type */
     bool checked;             /* the type has template arguments, so it may not exist */
     const kernel_token *init; /* the default, or NULL */
@@ -265,6 +266,7 @@ struct function_decl {
     uint32_t n_parameters;
     parameter_pack pack;
     bool has_patterns;
+    const kernel_type *pattern_result; /* of a template: the pattern of its result, or NULL */
     struct kernel_instance *instances;
     bool is_method;            /* its first parameter is a reference to the object */
     const kernel_type *object; /* of a template that is a method: the struct's type */
@@ -528,9 +530,10 @@ void instance_parse(parser *p, kernel_instance *i);
 
 /* deduce.c */
 /* Deduces the arguments of a template from a call; false if they do not fit. Explicit arguments come first.
- * out has room for TEMPLATE_MOST. */
+ * result: of a specialization, whose result counts too, or NULL. out has room for TEMPLATE_MOST. */
 bool template_deduce(parser *p, function_decl *f, const template_arg *given, uint32_t n_given,
-                     kernel_expr **args, uint32_t n_args, template_list *out);
+                     kernel_expr **args, uint32_t n_args, const kernel_type *result,
+                     template_list *out);
 /* "template <...> struct s<T *> {...};" at the "<" of its arguments: records the specialization. */
 void declare_special_struct(parser *p, kernel_syntax *of, template_param *params, uint32_t n,
                             uint32_t align, bool is_union);

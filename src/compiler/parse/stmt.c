@@ -286,7 +286,49 @@ static bool at_range(parser *p)
     return is;
 }
 
-/* for (T x : array): visits the array's elements with a hidden index. */
+/* for (T x : object): from begin() to end(), which return pointers. Returns the element. */
+static kernel_expr *range_of_object(parser *p, kernel_expr *over, kernel_place place,
+                                    stmt_list *out, kernel_stmt **loop)
+{
+    static const char *const names[2] = {"begin", "end"};
+    kernel_var *at_[2];
+    for (int i = 0; i < 2; i++) {
+        function_decl *f = methods_of(p, over->type, names[i]);
+        kernel_expr *e = f ? expr_value(p, call_method(p, over, f, place, NULL, 0)) : NULL;
+        if (!e || !type_is_pointer(e->type))
+            parser_fail_do(
+                p, over->place, "write a loop with an index",
+                "'for' takes arrays, and objects whose begin() and end() are pointers, not '%s'",
+                type_name(p, over->type));
+        at_[i] = local_new(p, name_of(p, names[i]), e->type->plain, place);
+        kernel_stmt *made = stmt_add(p, out, STMT_DECLARE, place);
+        made->var = at_[i];
+        made->value = temporary_finish(p, e);
+    }
+    at_[0]->assigned = true;
+    *loop = stmt_add(p, out, STMT_LOOP, place);
+    (*loop)->value =
+        expr_binary(p, place, TOKEN_NE, expr_var(p, place, at_[0]), expr_var(p, place, at_[1]));
+    (*loop)->step = expr_step(p, place, true, false, expr_var(p, place, at_[0]));
+    return expr_deref(p, place, expr_var(p, place, at_[0]));
+}
+
+/* The loop over an array with a hidden index. Returns the element. */
+static kernel_expr *range_of_array(parser *p, kernel_expr *over, kernel_place place, stmt_list *out,
+                                   kernel_stmt **loop)
+{
+    kernel_var *i = local_new(p, name_of(p, "index"), type_word_of(p, WORD_INT), place);
+    kernel_stmt *start = stmt_add(p, out, STMT_DECLARE, place);
+    start->var = i;
+    start->value = expr_integer(p, place, i->type, 0);
+    i->assigned = true;
+    *loop = stmt_add(p, out, STMT_LOOP, place);
+    (*loop)->value = expr_binary(p, place, TOKEN_LT, expr_var(p, place, i),
+                                 expr_integer(p, place, i->type, over->type->count));
+    (*loop)->step = expr_step(p, place, true, false, expr_var(p, place, i));
+    return expr_index(p, place, over, expr_var(p, place, i));
+}
+
 static void parse_range(parser *p, stmt_list *out, kernel_place place)
 {
     specifiers s;
@@ -295,22 +337,15 @@ static void parse_range(parser *p, stmt_list *out, kernel_place place)
     expect(p, TOKEN_COLON, "in 'for'");
     kernel_expr *over = parse_expression(p), *before = NULL;
     expect(p, TOKEN_RPAREN, "after 'for'");
-    if (over->type->kind != TYPE_ARRAY || !expr_is_place(over))
-        parser_fail_do(p, over->place, "write a loop with an index",
-                       "'for' goes over arrays only, and this is '%s'", type_name(p, over->type));
+    if (!expr_is_place(over))
+        parser_fail_do(p, over->place, "assign it to a variable before the loop",
+                       "'for' over a temporary is not supported");
     over = expr_place_once(p, over, &before);
     if (before)
         stmt_add(p, out, STMT_EXPR, place)->value = before;
-    kernel_var *i = local_new(p, name_of(p, "index"), type_word_of(p, WORD_INT), place);
-    kernel_stmt *start = stmt_add(p, out, STMT_DECLARE, place);
-    start->var = i;
-    start->value = expr_integer(p, place, i->type, 0);
-    i->assigned = true;
-    kernel_stmt *loop = stmt_add(p, out, STMT_LOOP, place);
-    loop->value = expr_binary(p, place, TOKEN_LT, expr_var(p, place, i),
-                              expr_integer(p, place, i->type, over->type->count));
-    loop->step = expr_step(p, place, true, false, expr_var(p, place, i));
-    kernel_expr *element = expr_index(p, place, over, expr_var(p, place, i));
+    kernel_stmt *loop;
+    kernel_expr *element = (over->type->kind == TYPE_ARRAY ? range_of_array : range_of_object)(
+        p, over, place, out, &loop);
     stmt_list inner;
     list_new(&inner);
     const kernel_type *type = auto_deduce(p, d.type, element);

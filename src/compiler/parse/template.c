@@ -30,8 +30,11 @@ static void skip_argument(parser *p)
 static template_param parse_template_param(parser *p)
 {
     template_param made = {.place = p->t->place};
-    if (at_word(p, KEYWORD_template))
-        parser_fail(p, p->t->place, "templates as arguments of templates are not supported");
+    if (accept_word(p, KEYWORD_template)) { /* template <typename> class F */
+        template_param *of_it;
+        parse_template_params(p, &of_it);
+        made.is_template = true;
+    }
     const bool value = at_word(p, KEYWORD_typename) && p->t[1].kind == TOKEN_NAME &&
                        (p->t[2].kind == TOKEN_SCOPE || p->t[2].kind == TOKEN_LT);
     if (!value && (accept_word(p, KEYWORD_typename) || accept_word(p, KEYWORD_class))) {
@@ -122,6 +125,20 @@ static bool accept_function(parser *p, template_arg *arg)
     return false;
 }
 
+/* "Max" in reduce<Max, float>(...): a template of structs by its name alone. */
+static bool accept_template(parser *p, template_arg *arg)
+{
+    const kernel_token *back = p->t, *last = back;
+    const symbol *y = at(p, TOKEN_NAME) || at(p, TOKEN_SCOPE) ? parse_name(p, &last) : NULL;
+    if (y && y->kind == SYMBOL_STRUCT_TEMPLATE &&
+        (at(p, TOKEN_COMMA) || at_close_angle(p) || at(p, TOKEN_END))) {
+        *arg = (template_arg){.is_set = true, .syntax = y->as.syntax};
+        return true;
+    }
+    p->t = back;
+    return false;
+}
+
 typedef struct arg_list {
     template_list made;
     uint32_t room;
@@ -135,7 +152,9 @@ static void add_template_arg(parser *p, void *context)
         parser_fail(p, p->t->place, "more than %d arguments of a template", TEMPLATE_MOST);
     made->at = kernel_arena_grow(p->arena, made->at, &l->room, made->n + 1, sizeof *made->at);
     template_arg *arg = &made->at[made->n];
-    if (at_type(p))
+    if (accept_template(p, arg))
+        ;
+    else if (at_type(p))
         *arg = type_arg(parse_type(p));
     else if (!accept_function(p, arg))
         *arg = value_arg(p, parse_constant(p));
@@ -165,7 +184,7 @@ bool template_same(template_list a, template_list b)
 {
     for (uint32_t i = 0; i < a.n && a.n == b.n; i++) {
         const template_arg *x = &a.at[i], *y = &b.at[i];
-        if (x->is_value != y->is_value || x->function != y->function ||
+        if (x->is_value != y->is_value || x->function != y->function || x->syntax != y->syntax ||
             (x->is_value ? x->value != y->value : x->type != y->type) || x->expands != y->expands)
             return false;
     }
@@ -190,6 +209,14 @@ template_list template_copy(parser *p, template_list args)
 /* Makes y mean the argument of a parameter. */
 static void bind_symbol(parser *p, const template_param *param, const template_arg *arg, symbol *y)
 {
+    if (param->is_template && arg->syntax) {
+        y->kind = SYMBOL_STRUCT_TEMPLATE;
+        y->as.syntax = arg->syntax;
+        return;
+    }
+    if (!p->patterns && param->is_template != (arg->syntax != NULL))
+        parser_fail(p, p->t->place, "argument '%s' of the template %s a template",
+                    param->name ? param->name->text : "", param->is_template ? "is not" : "is");
     if (arg->is_value != (param->type != NULL))
         parser_fail(p, p->t->place, "argument '%s' of the template is a %s, not a %s",
                     param->name ? param->name->text : "", param->type ? "number" : "type",
@@ -275,7 +302,9 @@ int template_defaults(parser *p, scope *in, const template_param *params, uint32
             bind(p, s, &params[bound], &args->at[bound]);
         const parser_place back = parser_enter(p, params[i].init, s);
         p->no_gt = true;
-        if (params[i].type && at_word(p, KEYWORD_nullptr))
+        if (params[i].is_template && accept_template(p, &args->at[i]))
+            ;
+        else if (params[i].type && at_word(p, KEYWORD_nullptr))
             args->at[i] =
                 (template_arg){.type = type_word_of(p, WORD_INT), .is_value = true, .is_set = true};
         else if (params[i].type)
@@ -298,7 +327,10 @@ const char *template_text(parser *p, template_list list, bool mangled)
     for (uint32_t i = 0; i < list.n && used < sizeof made; i++) {
         const char *join = !i ? "" : mangled ? "_" : ", ";
         const long long value = (long long)args[i].value;
-        if (args[i].function)
+        if (args[i].syntax)
+            used += (size_t)snprintf(made + used, sizeof made - used, "%s%s", join,
+                                     args[i].syntax->name->text);
+        else if (args[i].function)
             used += (size_t)snprintf(made + used, sizeof made - used, "%s%s", join,
                                      args[i].function->name->text);
         else if (!args[i].is_value)

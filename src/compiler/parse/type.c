@@ -446,8 +446,7 @@ declarator parse_declarator(parser *p, const kernel_type *base)
     const kernel_type *bound = base->kind == TYPE_REFERENCE ? base->of : base;
     if (at(p, TOKEN_LBRACKET) && p->t[1].kind == TOKEN_NAME && bound->kind == TYPE_AUTO &&
         !bound->count)
-        parser_fail_do(p, d.place, "take the members one by one: auto a = v.x;",
-                       "structured bindings are not supported");
+        parser_fail(p, d.place, "'[...]' cannot stand here");
     if (p->t == p->pack_dots)
         p->t++;
     if (accept_word(p, KEYWORD_operator)) {
