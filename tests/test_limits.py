@@ -157,6 +157,8 @@ def main():
         for expression in ("m[::3, 5:200:7]", "cumulative_sum(m, axis=0)"):  # views, which are copied
             check_limits("f32", expression, "memory")
         check_limits("c64", "exp(m) / (m + 2)", "memory")  # no way to cut helps
+        code, error = run(sources("c64", "open")("m[[0, 5, 7], :2]"), 30000)  # the slabs that are read depend on the limit
+        check("c64 npy: m[[0, 5, 7], :2] with 30000 bytes", code == 0, error)
     chosen = [e for e in some if not patterns or any(p in e for p in patterns)]
     for number, expression in enumerate(chosen):
         runs = 0

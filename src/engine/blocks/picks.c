@@ -9,7 +9,8 @@
 
 enum {
     SHARE = 2, /* places whose chunks may take more than this part of the axis are not picked */
-    SLAB_BYTES = 1 << 20 /* read at a time, if a chunk is not larger */
+    SLAB_BYTES = 1 << 20, /* read at a time, if a chunk is not larger */
+    SLAB_SHARE = 8        /* of the limit, which a slab does not exceed either */
 };
 
 /* Where an element of the index lies in the result, and the place that it names. */
@@ -249,8 +250,9 @@ static bool has_index(ig_array *index)
 }
 
 /* Chooses slabs of the first axis that is the source's, and returns the bytes of one. */
-static uint64_t choose_slab(picks *p, const view *v)
+static uint64_t choose_slab(picks *p, const view *v, uint64_t limit)
 {
+    const uint64_t most = limit / SLAB_SHARE < SLAB_BYTES ? limit / SLAB_SHARE : SLAB_BYTES;
     const int j = p->e.axis[p->ndim];
     uint64_t bytes = ig_dtype_bytes(p->from->dtype) * (p->from->pairs ? 2 : 1) *
                      (uint64_t)(j < 0 ? 1 : p->from->chunk[j]);
@@ -266,13 +268,14 @@ static uint64_t choose_slab(picks *p, const view *v)
     if (p->axis == p->ndim)
         return bytes;
     const int64_t chunk = p->e.axis[p->axis] < 0 ? 1 : p->from->chunk[p->e.axis[p->axis]];
-    p->slab = (int64_t)(SLAB_BYTES / bytes) / chunk * chunk;
+    const int64_t fit = (int64_t)(most / bytes), all = v->shape[p->axis];
+    p->slab = fit < all ? fit / chunk * chunk : (all + chunk - 1) / chunk * chunk;
     p->slab = p->slab > chunk ? p->slab : chunk;
     return bytes * (uint64_t)p->slab;
 }
 
 /* The source of a read; NULL if it is not a pick. */
-static block_source *pick_make(const ig_array *root)
+static block_source *pick_make(const ig_array *root, uint64_t limit)
 {
     if (!may_pick(root) || !has_index(root->in[0]))
         return NULL;
@@ -304,7 +307,7 @@ static block_source *pick_make(const ig_array *root)
         s->chunk[a] = 1;
     }
     const uint64_t places = (uint64_t)view_size(&root->view); /* at most */
-    s->scratch = p->from->scratch + choose_slab(p, &root->view) + places * sizeof(place);
+    s->scratch = p->from->scratch + choose_slab(p, &root->view, limit) + places * sizeof(place);
     if (fits)
         return s;
     block_source_release(s);
@@ -323,7 +326,7 @@ ig_status picks_add(block_plan *p)
     ig_status status = IG_OK;
     for (int i = 0; i < w.n && status == IG_OK; i++) {
         const step *s = &w.step[i];
-        block_source *pick = s->kind == STEP_READ ? pick_make(s->root) : NULL;
+        block_source *pick = s->kind == STEP_READ ? pick_make(s->root, p->limit) : NULL;
         if (!pick)
             continue;
         if (memory_room(&p->done, p->n_done, &p->room_done, sizeof *p->done)) {
