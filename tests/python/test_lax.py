@@ -270,6 +270,26 @@ def recomputed():
              np.asarray(ig.grad(lambda x: f(x, plain).sum())(x)), 1e-12)
 
 
+def walks():
+    """Graphs of steps share numbers with other graphs. Plans of both are made in turn."""
+    def step(x):
+        return lambda c, r: ((c := ig.tanh(lax.cond(c.sum() > 0, ig.sin, lambda a: a * 0.5 + c, c) + x)), c * r)
+
+    def plain(x):
+        c = ig.tanh((ig.sin(x) if float(x.sum()) > 0 else x * 1.5) + x)
+        return (c * x * 0.3).sum()
+
+    def summed(x, rows):
+        return ig.vmap(lambda x, _: lax.scan(step(x), x, ig.stack([x * 0.3]))[1].sum(), in_axes=(None, 0))(x, rows).sum()
+
+    rows, compiled = ig.ones((3, 3)), ig.jit(ig.grad(summed))
+    for _ in range(6):
+        x = f64(3)
+        want = 3 * np.asarray(ig.grad(plain)(x))
+        for f in (compiled, ig.grad(summed), ig.grad(summed)):
+            same("a condition in a mapped scan", f(x, rows), want, 1e-12)
+
+
 def associative():
     for n in (1, 2, 3, 8, 13):
         x = f64(n, 2)
@@ -325,6 +345,6 @@ def pure(n):
     return c
 
 
-for test in (scans, captured, numbers, whiles, branches, nested, recomputed, associative, slices, mistakes, long):
+for test in (scans, captured, numbers, whiles, branches, nested, recomputed, walks, associative, slices, mistakes, long):
     attempt(test.__name__, test)
 finish()

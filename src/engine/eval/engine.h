@@ -18,11 +18,9 @@ typedef struct engine {
     uint64_t clock;
 } engine;
 
+/* One lock guards the engine of the process, and all others. */
 engine *engine_enter(void);
 void engine_leave(void);
-/* The same for an engine that is not the process's. Only its owner uses it. */
-void engine_enter_own(engine *e);
-void engine_leave_own(engine *e);
 void engine_free(engine *e); /* NULL is fine */
 /* True if the launches of a run need no lock. */
 bool engine_steps_out(const run *r);

@@ -25,7 +25,6 @@ static struct {
     pthread_mutex_t lock;
     pthread_once_t once;
     engine engine;
-    uint32_t epoch; /* of the last walk of a graph, by any engine */
 } process = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 /* A child of fork must not inherit a lock that a thread of its parent held. */
@@ -45,27 +44,14 @@ static void start(void)
     trace_begin_by_environment();
 }
 
-/* Arrays are marked by the number of a walk, so all engines count their walks together. */
-void engine_enter_own(engine *e)
+engine *engine_enter(void)
 {
     pthread_once(&process.once, start);
     pthread_mutex_lock(&process.lock);
-    e->g.epoch = process.epoch;
-}
-
-void engine_leave_own(engine *e)
-{
-    process.epoch = e->g.epoch;
-    pthread_mutex_unlock(&process.lock);
-}
-
-engine *engine_enter(void)
-{
-    engine_enter_own(&process.engine);
     return &process.engine;
 }
 
-void engine_leave(void) { engine_leave_own(&process.engine); }
+void engine_leave(void) { pthread_mutex_unlock(&process.lock); }
 
 bool engine_steps_out(const run *r)
 {
@@ -89,9 +75,9 @@ static void clear(engine *e)
 void engine_free(engine *e)
 {
     if (e) {
-        engine_enter_own(e);
+        engine_enter();
         clear(e);
-        engine_leave_own(e);
+        engine_leave();
     }
     memory_free(e);
 }
@@ -184,12 +170,11 @@ static ig_status eval_on(engine *e, const backend *dev, ig_array *const *arrays,
 /* ---- arrays that move ---- */
 
 /* Lists unevaluated to_device nodes that the arrays need, inputs first. The caller frees *list with memory_free. */
-static ig_status find_crossings(engine *e, ig_array *const *arrays, int n, ig_array ***list,
-                                int *count)
+static ig_status find_crossings(ig_array *const *arrays, int n, ig_array ***list, int *count)
 {
     ig_array **stack = NULL;
     int used = 0, room = 0, room_list = 0;
-    const uint32_t epoch = ++e->g.epoch;
+    const uint32_t epoch = graph_epoch();
     *list = NULL;
     *count = 0;
     for (int i = 0; i < n; i++) {
@@ -276,7 +261,7 @@ static ig_status cross_all(engine *e, ig_array *const *arrays, int n)
 {
     ig_array **list;
     int count;
-    TRY(find_crossings(e, arrays, n, &list, &count));
+    TRY(find_crossings(arrays, n, &list, &count));
     ig_status status = IG_OK;
     for (int i = 0; i < count && status == IG_OK; i++)
         if (!list[i]->data)
@@ -403,9 +388,9 @@ static bool reads_sources(ig_array *const *arrays, int n)
         crosses = crosses || (arrays[i] && arrays[i]->root->crosses && !arrays[i]->root->data);
     if (!crosses)
         return false;
-    engine *e = engine_enter();
+    engine_enter();
     if (check_list(arrays, n, NULL, 0) == IG_OK)
-        find_crossings(e, arrays, n, &list, &count);
+        find_crossings(arrays, n, &list, &count);
     for (int i = 0; i < count; i++)
         found = found || (list[i]->attr.source && !list[i]->data);
     memory_free(list);
@@ -423,7 +408,7 @@ bool ig_reads_blocks(ig_array *x)
 
 /* The device of arrays of which none moves and some are not evaluated; NULL: they are on several devices. With the
  * lock. */
-static const backend *device_of_all(engine *e, ig_array *const *arrays, int n)
+static const backend *device_of_all(ig_array *const *arrays, int n)
 {
     const backend *dev = NULL;
     ig_array **list = NULL;
@@ -436,7 +421,7 @@ static const backend *device_of_all(engine *e, ig_array *const *arrays, int n)
             return NULL;
         dev = there;
     }
-    if (dev && find_crossings(e, arrays, n, &list, &count) != IG_OK)
+    if (dev && find_crossings(arrays, n, &list, &count) != IG_OK)
         return NULL;
     for (int i = 0; i < count; i++)
         dev = list[i]->data ? dev : NULL;
@@ -492,7 +477,7 @@ static bool is_shared(const eval_context *c, ig_array *const *arrays, int n)
     if (c->is_block || !device_list_now() || check_list(arrays, n, NULL, 0) != IG_OK)
         return false;
     engine *e = engine_enter();
-    const backend *dev = device_of_all(e, arrays, n);
+    const backend *dev = device_of_all(arrays, n);
     const bool known =
         dev && device_list_of(dev) && !ig_failed() && work_of(e, dev, arrays, n, &w) == IG_OK;
     engine_leave();
@@ -503,8 +488,8 @@ static bool is_shared(const eval_context *c, ig_array *const *arrays, int n)
  * error is then cleared. */
 static bool may_stream(const eval_context *c, ig_array *const *arrays, int n, uint64_t refused)
 {
-    engine *e = engine_enter();
-    const backend *dev = c->is_block ? NULL : device_of_all(e, arrays, n);
+    engine_enter();
+    const backend *dev = c->is_block ? NULL : device_of_all(arrays, n);
     const bool may = dev && dev->pool && dev->computes && pool_refusals() != refused;
     if (may) {
         ig_error(NULL);
@@ -526,21 +511,21 @@ ig_status engine_eval(const eval_context *c, ig_array *const *arrays, int n,
     const bool waits = ig_failed();
     const uint64_t refused = pool_refusals();
     engine *e = c->own ? c->own : &process.engine;
-    engine_enter_own(e);
+    engine_enter();
     const int64_t began = trace_begin();
     ig_status status = eval_locked(e, arrays, n, donated, n_donated);
     trace_end(began, "eval");
     if ((status == IG_ERR_MEMORY || status == IG_ERR_UNSUPPORTED) && !waits) {
-        engine_leave_own(e);
+        engine_leave();
         if (may_stream(c, arrays, n, refused))
             status = above.eval_by_blocks(arrays, n, false, NULL);
-        engine_enter_own(e);
+        engine_enter();
     }
     const bool written = status == IG_OK || status == IG_ERR_CANCELLED; /* to donated inputs */
     for (int i = 0; i < n_donated && written; i++)
         if (donated[i]->root->data)
             array_donate(donated[i]->root);
-    engine_leave_own(e);
+    engine_leave();
     return status;
 }
 
@@ -584,7 +569,7 @@ static bool is_too_large(ig_array *const *arrays, int n)
         !engine_device_of(arrays[0])->pool)
         return false;
     engine *e = engine_enter();
-    const backend *dev = device_of_all(e, arrays, n);
+    const backend *dev = device_of_all(arrays, n);
     const uint64_t refused = pool_refusals();
     bool large = false;
     if (dev && dev->pool && dev->computes && prepare(&e->g, arrays, n, NULL, 0) == IG_OK &&

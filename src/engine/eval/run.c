@@ -272,11 +272,11 @@ ig_status run_launch(run *r)
     const bool out = launched && engine_steps_out(r);
     pool_watch(true);
     if (out)
-        engine_leave_own(r->own);
+        engine_leave();
     if (launched)
         status = traced ? launch_all(r, NULL, true) : launch_repeated(r);
     if (out)
-        engine_enter_own(r->own);
+        engine_enter();
     pool_watch(false);
     if (r->s->n_on_cpu)
         fallback_end(r);

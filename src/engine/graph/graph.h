@@ -37,10 +37,14 @@ typedef struct graph {
     int *scratch; /* hash table, counters */
     size_t room_same, room_donated, room_scratch;
     byte_list key;
-    uint64_t hash; /* of key */
-    ig_math math;  /* of contractions; the caller sets it before graph_key */
-    uint32_t epoch;
+    uint64_t hash;  /* of key */
+    ig_math math;   /* of contractions; the caller sets it before graph_key */
+    uint32_t epoch; /* of its walk */
 } graph;
+
+/* The number of a new walk. Arrays are marked by it. All walks of the process count together, since graphs share arrays, also
+ * a loop's body and the graph around it; the engine's lock guards them. */
+uint32_t graph_epoch(void);
 
 /* Fills node, leaf, out and donated. Arrays that are evaluated already are skipped. A leaf is donated if
  * nothing but this evaluation holds it. */

@@ -187,9 +187,15 @@ void graph_donate(graph *g, ig_array *const *arrays, int n)
     }
 }
 
+uint32_t graph_epoch(void)
+{
+    static uint32_t last;
+    return ++last;
+}
+
 ig_status graph_order(graph *g, ig_array *const *arrays, int n)
 {
-    g->epoch++;
+    g->epoch = graph_epoch();
     g->n_node = g->n_leaf = g->n_out = 0;
     for (int i = 0; i < n; i++) {
         ig_array *x = arrays[i]->root;
@@ -408,5 +414,5 @@ void graph_free(graph *g)
     memory_free(g->stack);
     memory_free(g->scratch);
     memory_free(g->key.at);
-    *g = (graph){.epoch = g->epoch};
+    *g = (graph){0};
 }

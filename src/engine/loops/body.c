@@ -68,9 +68,6 @@ typedef struct staged {
     ig_array **standing, **result;
 } staged;
 
-/* Walks of these graphs mark only arrays of bodies, which no other graph has. Guarded by the engine's lock. */
-static uint32_t epoch;
-
 static ig_array *leaf_like(const ig_array *x)
 {
     buffer *b = buffer_new_opaque((size_t)view_size(&x->view) * ig_dtype_bytes((ig_dtype)x->dtype));
@@ -117,7 +114,7 @@ static ig_status separate(staged *s, int n_out, int n_donated)
 /* In a scope of the caller. The lock is held. */
 static ig_status stage(const body *b, int n_donated, ig_math math, staged *s)
 {
-    *s = (staged){.g = {.epoch = epoch, .math = math},
+    *s = (staged){.g = {.math = math},
                   .standing = memory_new((size_t)(b->n_in + 1) * sizeof *s->standing),
                   .result = memory_new((size_t)(b->n_out + 1) * sizeof *s->result)};
     if (!s->standing || !s->result)
@@ -131,7 +128,6 @@ static ig_status stage(const body *b, int n_donated, ig_math math, staged *s)
 
 static void stage_end(staged *s)
 {
-    epoch = s->g.epoch > epoch ? s->g.epoch : epoch;
     graph_free(&s->g);
     memory_free(s->standing);
     memory_free(s->result);
