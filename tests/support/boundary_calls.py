@@ -81,7 +81,7 @@ for name in ("ig_model", "ig_optimizer", "ig_tensors", "ig_module", "ig_compiled
 for name in ("ig_device_info", "ig_finfo", "ig_iinfo", "ig_verify_report", "ig_module_options",
              "ig_launch", "ig_kernel_call", "ig_encode_options", "ig_text_info", "ig_translate_options",
              "ig_profile", "ig_kernel_findings", "ig_memory_info", "ig_fallback_row", "ig_onnx_info", "ig_onnx_facts", "ig_onnx_use",
-             "ig_onnx_attribute", "ig_blocks", "ig_block_map", "ig_scan_call", "ig_store_options", "ig_storage"):
+             "ig_onnx_attribute", "ig_onnx_export_call", "ig_blocks", "ig_block_map", "ig_scan_call", "ig_store_options", "ig_storage"):
     for const in ("", "const ", "const struct "):
         BY_TYPE[f"{const}{name} *"] = [f"&({name}){{0}}", "NULL"]
 

@@ -198,6 +198,10 @@ static value map_write(exporter *e, const spot *s)
     for (int i = x->op == OP_where; i < x->n_in; i++)
         if (x->in[i]->is_number && x->n_in > 1)
             in[i] = value_cast(e, in[i], in[x->n_in - 1 - (i == x->n_in - 1)].dtype);
+    /* Our conversions saturate. */
+    if (x->op == OP_astype && dtype_is_float(in[0].dtype) &&
+        dtype_kind_of(shape.dtype) == DTYPE_KIND_UNSIGNED)
+        in[0].name = NODE_OF(e, "Max", NULL, 0, in[0].name, constant_number(e, in[0].dtype, 0));
     value y = x->op == OP_astype ? value_cast(e, in[0], shape.dtype)
                                  : write_map(e, x->op, shape.dtype, in, x->n_in);
     return value_expand(e, y, shape.n, shape.shape);
@@ -258,6 +262,13 @@ static value pool_write(exporter *e, const spot *s, op_id fold, const sliding *w
     return x.name ? value_reshape(e, x, shape.n, shape.shape) : none;
 }
 
+/* Windows that overlap, or the view of a pool. */
+static bool is_pool(const ig_array *x, const view *v)
+{
+    return !view_is_injective(v) ||
+           (x != x->root && x->op < OP_CORE_COUNT && strstr(op_rows[x->op].name, "pool"));
+}
+
 static value reduce_write(exporter *e, const spot *s)
 {
     static const char *const names[] = {"ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin"};
@@ -275,7 +286,7 @@ static value reduce_write(exporter *e, const spot *s)
     inputs_of(e, s, 0, in);
     views_of(e, in, v);
     spot *from = spot_of(e, in[0]);
-    if (from && dtype_is_float((ig_dtype)x->dtype) && i != 1 && !view_is_injective(&v[0]) &&
+    if (from && dtype_is_float((ig_dtype)x->dtype) && i != 1 && is_pool(x->in[0], v) &&
         see_windows(e, from, v, axes, &w) &&
         (fold != OP_sum || (w.dilation[0] == 1 && (axes < 2 || w.dilation[1] == 1) &&
                             (axes < 3 || w.dilation[2] == 1))))
