@@ -32,6 +32,7 @@ def diff(x, /, n=1, axis=-1, prepend=None, append=None):
 __array_api_version__ = "2025.12"
 newaxis = None
 ndarray = Tensor = Array  # noqa: F405
+Size = tuple  # of PyTorch
 
 
 # Names of NumPy by the modules that have them.
@@ -50,7 +51,7 @@ _LATER = dict.fromkeys(("nn", "optim", "data", "cuda", "onnx", "text", "dask", "
     "block_until_ready custom_vjp device_get device_put eval_shape ShapeDtypeStruct".split(), "_jax") | dict.fromkeys(
     ("bench", "device", "devices", "verify"), "_device") | dict.fromkeys(
     ("RawKernel", "RawModule", "asnumpy", "get_array_module"), "_kernel") | dict.fromkeys(("map_blocks", "map_overlap"), "_blocks") | _NUMPY | _tensor.FUNCTIONS
-for _name in _NUMPY:  # ops of the table with other arguments, or that return a new array
+for _name in (*_NUMPY, *_tensor.FUNCTIONS):  # ops of the table with other arguments, or that return a new array
     globals().pop(_name, None)
 
 

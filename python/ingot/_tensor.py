@@ -425,6 +425,18 @@ class _Advised:
         self.__get__(x)
 
 
+def _device(self):
+    from ._device import device
+    return device(_place(self))
+
+
+_place = Array.device.__get__
+
+
+def _refuse(cls, *_, **__):
+    raise TypeError("Array is not called; use ig.asarray(data), ig.tensor(data) or ig.empty(shape) to make an array")
+
+
 def _dir(self):
     return [name for name in object.__dir__(self) if type(Array.__dict__.get(name)) is not _Advised]
 
@@ -485,6 +497,8 @@ def install():
         f.__name__, f.__qualname__ = name, f"Array.{name}"
         setattr(Array, name, f)
     Array.is_cuda = property(lambda self: self.device.startswith("cuda"), doc="Whether the array is on an NVIDIA GPU.")
+    Array.device = property(_device, doc="The device of the array, by its name.")
+    Array.__new__ = staticmethod(_refuse)
     Array.size = property(_size, doc="The number of elements; x.size(0) is x.shape[0].")
     Array.__dir__ = _dir
     for module, names, _ in _ingot._advice():
@@ -567,6 +581,45 @@ def randn(*size, generator=None, dtype=None, device=None, requires_grad=False):
     return _random("randn", size, generator, dtype, device, requires_grad)
 
 
-FUNCTIONS = dict.fromkeys("""rand randn tensor as_tensor is_tensor manual_seed is_floating_point is_complex numel chunk kthvalue aminmax
+def _keyed(name, other):
+    """The op, which takes a key first, or PyTorch's function of the same name if the first argument is no key."""
+    op = _ops[name]
+
+    def function(*args, **kwargs):
+        first = args[0] if args else None
+        is_key = getattr(first, "dtype", None) == "uint32" and first.ndim and first.shape[-1] in (2, 4)
+        return (op if is_key or "key" in kwargs else other)(*args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__, function.__doc__, function.__wrapped__ = "ingot", op.__doc__, op
+    return function
+
+
+def _bernoulli(input, p=None, *, generator=None):
+    """0 or 1 with the probabilities of input."""
+    return input.bernoulli() if p is None else input.bernoulli(p)
+
+
+def _normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=None):
+    """Normal numbers with these means and standard deviations."""
+    draws = _names.find("normal", "np.random.")(mean, std, None if size is None else tuple(size))
+    return draws if dtype is None else draws.astype(dtype)
+
+
+def _multinomial(input, num_samples, replacement=False, *, generator=None):
+    """Indices that are drawn with the weights in the rows of input."""
+    logits = _ops["log"](_ingot.asarray(input))
+    shape = logits.shape[:-1]
+    if replacement:
+        draws = _ops["gumbel"](_names.next_key(), (*shape, num_samples, logits.shape[-1]))
+        return _ops["argmax"](logits[..., None, :] + draws, -1)
+    if num_samples > logits.shape[-1]:
+        raise ValueError(f"multinomial: {num_samples} samples of {logits.shape[-1]} categories need replacement=True")
+    return _ops["topk"](logits + _ops["gumbel"](_names.next_key(), logits.shape), num_samples)[1]
+
+
+bernoulli, normal, multinomial = _keyed("bernoulli", _bernoulli), _keyed("normal", _normal), _keyed("multinomial", _multinomial)
+
+FUNCTIONS = dict.fromkeys("""bernoulli normal multinomial rand randn tensor as_tensor is_tensor manual_seed is_floating_point is_complex numel chunk kthvalue aminmax
 index_select masked_fill""".split(), "_tensor")
 install()

@@ -64,6 +64,7 @@ static PyObject *get_nbytes(PyObject *self, void *unused)
     (void)unused;
     return PyLong_FromSize_t((size_t)elements_of(self) * ig_dtype_bytes(array_dtype(self)));
 }
+/* The name of the device. _tensor.py makes an object of it that has the device's properties. */
 static PyObject *get_device(PyObject *self, void *unused)
 {
     (void)unused;
