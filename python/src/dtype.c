@@ -1,6 +1,7 @@
 /* dtypes as objects: ingot.float32 and so on. Each is one object. They are equal to their names, to Python's types and to
  * NumPy's dtypes of the same name. */
 #include "common.h"
+#include <limits.h>
 #include <string.h>
 
 typedef struct dtype_object_s {
@@ -17,9 +18,18 @@ static ig_dtype dtype_of(PyObject *o) { return ((dtype_object_s *)o)->dtype; }
 
 PyObject *dtype_object(ig_dtype dtype) { return Py_NewRef(dtypes[dtype]); }
 
+/* NumPy's int64 is a long where that has 64 bits. Extension modules compare its number, and that of a long long is another. */
+#if LONG_MAX > 0x7fffffff
+#define I64_FORMAT "l"
+#define U64_FORMAT "L"
+#else
+#define I64_FORMAT "q"
+#define U64_FORMAT "Q"
+#endif
+
 static const char *const formats[DTYPES] = {
-    [IG_BOOL] = "?", [IG_I8] = "b",  [IG_I16] = "h",  [IG_I32] = "i",   [IG_I64] = "q",
-    [IG_U8] = "B",   [IG_U16] = "H", [IG_U32] = "I",  [IG_U64] = "Q",   [IG_F16] = "e",
+    [IG_BOOL] = "?", [IG_I8] = "b",  [IG_I16] = "h",  [IG_I32] = "i",        [IG_I64] = I64_FORMAT,
+    [IG_U8] = "B",   [IG_U16] = "H", [IG_U32] = "I",  [IG_U64] = U64_FORMAT, [IG_F16] = "e",
     [IG_F32] = "f",  [IG_F64] = "d", [IG_C64] = "Zf", [IG_C128] = "Zd",
 };
 
@@ -29,12 +39,17 @@ ig_dtype format_dtype(const char *format)
 {
     if (!format)
         return IG_U8;
-    if (*format == '@' || *format == '=' || *format == '<')
+    const bool standard = *format == '=' || *format == '<'; /* then a long has 32 bits */
+    if (*format == '@' || standard)
         format++;
     if (strcmp(format, "l") == 0)
-        return sizeof(long) == 8 ? IG_I64 : IG_I32;
+        return sizeof(long) == 8 && !standard ? IG_I64 : IG_I32;
     if (strcmp(format, "L") == 0)
-        return sizeof(long) == 8 ? IG_U64 : IG_U32;
+        return sizeof(long) == 8 && !standard ? IG_U64 : IG_U32;
+    if (strcmp(format, "q") == 0)
+        return IG_I64;
+    if (strcmp(format, "Q") == 0)
+        return IG_U64;
     for (int i = IG_BOOL; i < DTYPES; i++)
         if (formats[i] && strcmp(formats[i], format) == 0)
             return (ig_dtype)i;

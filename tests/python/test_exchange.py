@@ -75,7 +75,10 @@ def lifetimes():
     capsule = a.__dlpack__()
     del capsule  # not taken
     m = memoryview(ig.asarray([[1, 2], [3, 4]]))
-    check("memoryview", m.shape == (2, 2) and m.format == "q" and m.tolist() == [[1, 2], [3, 4]])
+    check("memoryview", m.shape == (2, 2) and m.format == "l" and m.tolist() == [[1, 2], [3, 4]])
+    for name in "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split():
+        x, number = ig.zeros(2, dtype=name), np.dtype(name).num
+        check(f"the number of {name} that extension modules compare", np.asarray(x).dtype.num == number == np.asarray(memoryview(x)).dtype.num)
     raises("writable", (BufferError, ValueError), lambda: np.frombuffer(a, "f4").__setitem__(0, 1))
 
 
