@@ -257,15 +257,16 @@ value value_slice(exporter *e, value v, const stretch *s)
         if (extent_is(e, s[a].start, 0) && s[a].step == 1 &&
             extent_same(e, s[a].length, v.shape[a]))
             continue;
-        bool to_end = s[a].step > 0;
+        bool all = true; /* up to the last element that the step reaches, in all traces */
         start[n] = s[a].start;
         for (int t = 0; t < EXPORT_TRACES; t++) {
-            const int64_t last = s[a].start.in[t] + s[a].step * (s[a].length.in[t] - 1);
+            const int64_t last = s[a].start.in[t] + s[a].step * (s[a].length.in[t] - 1),
+                          next = last + s[a].step;
             end[n].in[t] = s[a].step > 0 ? last + 1 : last > 0 ? last - 1 : INT64_MIN;
-            to_end = to_end && (t >= e->traces || last + 1 == v.shape[a].in[t]);
+            all = all && (t >= e->traces || next < 0 || next >= v.shape[a].in[t]);
         }
-        if (to_end)
-            end[n] = fixed(INT64_MAX);
+        if (all)
+            end[n] = fixed(s[a].step > 0 ? INT64_MAX : INT64_MIN);
         axes[n] = fixed(a);
         step[n++] = fixed(s[a].step);
         v.shape[a] = s[a].length;
