@@ -235,6 +235,8 @@ PyObject *number_binary(PyObject *a, PyObject *b, const ig_op *op);
 bool number_in_place(PyObject *o, PyObject *b, const ig_op *op);
 /* The Python number of an Array with a number; NULL without an exception if it has none. */
 PyObject *number_object(PyObject *o);
+/* The bits of an array of one number of the dtype. NULL if the array has more elements, another dtype, or is not evaluated. */
+const void *number_known(PyObject *number, ig_dtype dtype);
 /* x[i] of a 1-d array, and x[i] = value, where no op is needed. NULL or false, usually without an exception: do it in
  * another way. */
 PyObject *element_at(PyObject *o, int64_t i);

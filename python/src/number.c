@@ -112,9 +112,9 @@ PyObject *element_at(PyObject *o, int64_t i)
     return offset_of(o, i, &offset) ? element_constant(o, offset) : NULL;
 }
 
-/* The bits of an array of one number of the dtype. NULL if the array has more elements, another dtype, or is not evaluated. */
-static const void *known_number(const array_object *o, ig_dtype dtype)
+const void *number_known(PyObject *number, ig_dtype dtype)
 {
+    const array_object *o = object(number);
     if (o->number_dtype)
         return o->number_dtype == dtype ? &o->number : NULL;
     const bool fits = !o->view && ig_ndim(o->x) == 0 && ig_dtype_of(o->x) == dtype;
@@ -136,7 +136,7 @@ bool element_set(PyObject *o, int64_t i, PyObject *value)
         return false;
     const void *from = bits;
     if (is_array(value))
-        from = known_number(object(value), dtype);
+        from = number_known(value, dtype);
     else if (PyLong_CheckExact(value) ||
              (PyFloat_CheckExact(value) && (dtype == IG_F32 || dtype == IG_F64)))
         from = number_bits(value, dtype, bits) > 0 ? bits : NULL;

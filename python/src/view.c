@@ -467,7 +467,14 @@ bool array_store(PyObject *o, const region *r, PyObject *value)
     uint64_t bits[2] = {0};
     if (!check_writable(o))
         return false;
-    if (is_array(value)) {
+    if (is_array(value) && object(value)->number_dtype == part) {
+        memcpy(bits, &object(value)->number, ig_dtype_bytes(part));
+        s = (source){.data = (const char *)bits};
+        if (open_calls() == 0 && !forget_all(root))
+            return false;
+        if (open_calls() == 0 && write_directly(root, r, &s, false))
+            return true;
+    } else if (is_array(value)) {
         array_region(value, &s.r);
         const bool same_root = array_root(value) == (PyObject *)root;
         if (same_root && region_equal(&s.r, r)) /* a[i] += 1 assigns the result to its place */
