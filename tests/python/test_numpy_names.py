@@ -284,6 +284,8 @@ def dtypes():
                  "normal": ig.random.normal(ig.key(0), (2,)), "uniform": ig.random.random(2), "median": ig.median(ig.arange(4)), "std": ig.std(ig.arange(4))}
         for name, x in kinds.items():
             check(f"{name} is float64 by default", x.dtype == ig.float64, f"is {x.dtype}")
+        same("full of a complex number", ig.full(2, 1.1j), np.full(2, 1.1j))
+        same("complex of integers", ig.complex(ig.arange(2), ig.arange(2)), np.array([0, 1 + 1j]))
         check("complex128 by default", ig.asarray([1j]).dtype == ig.complex128 and ig.fft.fft(ig.arange(4)).dtype == ig.complex128)
         check("float32 stays", (ig.ones(2, dtype="float32") * 0.5).dtype == ig.float32)
         check("result_type", ig.result_type(ig.int32, 1.5) == ig.float64)

@@ -504,13 +504,13 @@ static int complex_source(op_id op, const ig_op *info, const ig_arg *args, ig_ar
     ig_arg mine[OP_MAX_PARAMS];
     ig_array *part[2] = {NULL, NULL};
     bool value = false;
-    ig_dtype like = IG_C64;
+    ig_dtype like = dtype_complex(IG_DTYPE_NONE); /* of a number */
     for (int i = 0; i < info->n_params; i++) {
         if (args[i].kind == IG_ARG_DTYPE)
             like = args[i].u.dtype;
         else if (args[i].kind == IG_ARG_ARRAY &&
                  (i == 0 || args[0].kind != IG_ARG_ARRAY)) /* x, or a value */
-            like = args[i].u.array->weak ? IG_C64 : (ig_dtype)args[i].u.array->dtype;
+            like = args[i].u.array->weak ? like : (ig_dtype)args[i].u.array->dtype;
     }
     if (!dtype_is_complex(like)) /* of a complex x, but asked for in a real dtype */
         return source_of_real(op, info, args, out);
@@ -660,7 +660,7 @@ int op_complex(op_id op, const ig_arg *args, ig_array **out)
                   "complex: the parts must be real; write re + 1j * im for complex arrays");
     const bool weak = x[0]->weak && x[1]->weak; /* a number, as 1 + 2j in Python */
     if (!weak)
-        dtype = dtype == IG_F64 ? IG_F64 : IG_F32;
+        dtype = dtype_part(dtype_complex(dtype));
     x[0] = build_cast(x[0], weak ? IG_F64 : dtype);
     x[1] = build_cast(x[1], weak ? IG_F64 : dtype);
     ig_array *z = complex_make((pair){x[0], x[1]});
