@@ -20,6 +20,8 @@
     FILE(ingot_math_h, "ingot_math.h", "cli/cuda/include/ingot_math.h") \
     FILE(cuda_fp16_h, "cuda_fp16.h", "cli/cuda/include/cuda_fp16.h") \
     FILE(cuda_bf16_h, "cuda_bf16.h", "cli/cuda/include/cuda_bf16.h") \
+    FILE(helper_timer_h, "helper_timer.h", "cli/cuda/include/helper_timer.h") \
+    FILE(helper_functions_h, "helper_functions.h", "cli/cuda/include/helper_functions.h") \
     FILE(helper_cuda_h, "helper_cuda.h", "cli/cuda/include/helper_cuda.h") \
     FILE(cooperative_groups_h, "cooperative_groups.h", "cli/cuda/include/cooperative_groups.h") \
     FILE(cuComplex_h, "cuComplex.h", "src/compiler/library/cuComplex.h") \
@@ -58,9 +60,8 @@ static const char *const same[] = {
     /* the runtime */
     "builtin_types.h", "cuda.h", "cuda_profiler_api.h", "cuda_runtime_api.h",
     "device_atomic_functions.h", "device_functions.h", "device_launch_parameters.h",
-    "device_types.h", "driver_types.h", "helper_functions.h", "helper_string.h", "host_defines.h",
-    "math_functions.h", "sm_20_atomic_functions.h", "sm_30_intrinsics.h", "vector_functions.h",
-    "vector_types.h"};
+    "device_types.h", "driver_types.h", "helper_string.h", "host_defines.h", "math_functions.h",
+    "sm_20_atomic_functions.h", "sm_30_intrinsics.h", "vector_functions.h", "vector_types.h"};
 
 static const char runtime[] = "#include \"cuda_runtime.h\"\n";
 

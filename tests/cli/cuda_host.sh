@@ -55,7 +55,17 @@ cat >ours.cu <<'CUDA'
 int main(int argc, char **argv)
 {
     checkCudaErrors(cudaSetDevice(findCudaDevice(argc, (const char **)argv)));
-    puts("ours");
+    StopWatchInterface *timer = NULL;
+    sdkCreateTimer(&timer);
+    sdkStartTimer(&timer);
+    cudaDeviceSynchronize();
+    sdkStopTimer(&timer);
+    const float once = sdkGetTimerValue(&timer);
+    puts(once > 0 && sdkGetAverageTimerValue(&timer) == once ? "ours" : "no time has passed");
+    sdkResetTimer(&timer);
+    if (sdkGetTimerValue(&timer) != 0)
+        puts("not reset");
+    sdkDeleteTimer(&timer);
 }
 CUDA
 check 'our helpers, where the program has none' gives 0 ours ours.cu
