@@ -59,7 +59,7 @@ bool trace_raise_missing(void)
     const trace *t = pure_trace();
     if (!t)
         return false;
-    const bool jit = strcmp(t->name, "jit") == 0;
+    const bool jit = strcmp(t->name, "jit") == 0, export = strcmp(t->name, "onnx.export") == 0;
     PyErr_Format(
         PyExc_ValueError,
         "%s: an array that this needs has no elements. The function is called once, with arrays "
@@ -69,6 +69,7 @@ bool trace_raise_missing(void)
         "cond, while_loop, maximum and ops of whole arrays%s",
         t->name,
         jit                            ? "the arguments of every call"
+        : export                       ? "the inputs of every run"
         : strcmp(t->name, "vmap") == 0 ? "all slices"
                                        : "the values of every step",
         jit ? "; arguments that are no arrays can be constants: static_argnums" : "");
@@ -81,8 +82,9 @@ bool trace_raise_missing(void)
 static PyObject *fn_begin(PyObject *self, PyObject *args)
 {
     (void)self;
-    static const char *const names[] = {"grad",      "jit",  "vmap",   "scan", "while_loop",
-                                        "fori_loop", "cond", "switch", "map",  NULL};
+    static const char *const names[] = {"grad",       "jit",         "vmap", "scan",
+                                        "while_loop", "fori_loop",   "cond", "switch",
+                                        "map",        "onnx.export", NULL};
     const char *name;
     int pure;
     if (!PyArg_ParseTuple(args, "sp:_trace_begin", &name, &pure))
