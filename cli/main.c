@@ -3,6 +3,8 @@
 #include "progress.h"
 #include "team.h"
 
+#include "base/leave.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +116,7 @@ static int end(int code)
     const bool orderly = (wish && strcmp(wish, "on") == 0) || getenv("CUDA_INJECTION64_PATH");
 #endif
     if (!orderly) {
+        leave();
         fflush(NULL);
         _Exit(code);
     }

@@ -2,9 +2,11 @@
  * is written to a temporary folder. */
 #include "engine/backend/cpu/native/native.h"
 
+#include "base/leave.h"
 #include "base/memory.h"
 #include "engine/backend/cpu/cpu.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -106,18 +108,24 @@ static bool ending;
 
 static void remove_folder(const char *at)
 {
-    char file[PATH_BYTES + 16];
-    snprintf(file, sizeof file, "%s/kernel.so", at);
-    unlink(file);
+    char file[PATH_BYTES + 300];
+    DIR *files = opendir(at);
+    for (const struct dirent *f; files && (f = readdir(files));) {
+        snprintf(file, sizeof file, "%s/%s", at, f->d_name);
+        if (*f->d_name != '.')
+            unlink(file);
+    }
+    if (files)
+        closedir(files);
     rmdir(at);
 }
 
-__attribute__((destructor)) static void end_compiler(void)
+static void end_compiler(void)
 {
     pthread_mutex_lock(&lock);
     ending = true;
     if (running > 0)
-        kill(running, SIGKILL);
+        kill(-running, SIGKILL); /* with the programs that it has started */
     if (*folder)
         remove_folder(folder);
     pthread_mutex_unlock(&lock);
@@ -132,25 +140,44 @@ static int divide(char *text, char **words, int n)
     return n;
 }
 
+/* The environment, with the folder for temporary files; the caller frees it. `setting` is part of it. */
+static char **environment(char *setting, size_t size)
+{
+    size_t n = 0, used = 0;
+    while (environ[n])
+        n++;
+    char **all = memory_new((n + 2) * sizeof *all);
+    snprintf(setting, size, "TMPDIR=%s", folder);
+    for (size_t i = 0; all && i < n; i++)
+        if (strncmp(environ[i], "TMPDIR=", 7) != 0)
+            all[used++] = environ[i];
+    if (all)
+        all[used] = setting;
+    return all;
+}
+
 /* Starts the compiler with the text's end of a pipe as its input. */
 static bool start(char *const *words, int input, pid_t *child)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t how;
     sigset_t none;
+    char setting[PATH_BYTES + 16], **variables = environment(setting, sizeof setting);
     sigemptyset(&none);
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&how);
     posix_spawnattr_setsigmask(&how, &none);
-    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setpgroup(&how, 0);
+    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
     posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     if (!getenv("IG_KEEP_KERNELS"))
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     pthread_mutex_lock(&lock);
     const bool started =
-        !ending && posix_spawn(child, words[0], &actions, &how, words, environ) == 0;
+        !ending && variables && posix_spawn(child, words[0], &actions, &how, words, variables) == 0;
     running = started ? *child : 0;
+    memory_free(variables);
     pthread_mutex_unlock(&lock);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&how);
@@ -251,6 +278,7 @@ bool native_compile(const char *text, void **data, size_t *bytes)
     bool fine = false;
     *data = NULL;
     pthread_mutex_lock(&one);
+    leave_with(end_compiler);
     if (make_folder()) {
         snprintf(output, sizeof output, "%s/kernel.so", folder);
         fine = run_compiler(text, output) && read_file(output, data, bytes);
