@@ -101,9 +101,23 @@ static bool find_library(str *library)
     return found;
 }
 
+const char *compiler_setting(const char *name)
+{
+    const char *s = getenv(name);
+    s = s ? s + strspn(s, " \t") : "";
+    const size_t n = strcspn(s, " \t");
+    size_t base = n;
+    while (base && s[base - 1] != '/')
+        base--;
+    const char *second = s + n + strspn(s + n, " \t");
+    const bool first = n - base == 4 && strncmp(s + base, "nvcc", 4) == 0;
+    const bool ours = strcspn(second, " \t") == 4 && strncmp(second, "nvcc", 4) == 0;
+    return *s && !first && !ours ? s : NULL;
+}
+
 int compiler_find(const command *c, compiler *out)
 {
-    return compiler_find_chosen(c, getenv("CXX"), "CXX", out);
+    return compiler_find_chosen(c, compiler_setting("CXX"), "CXX", out);
 }
 
 int compiler_find_chosen(const command *c, const char *chosen, const char *setting, compiler *out)

@@ -21,6 +21,8 @@ typedef struct compiler {
     str library;     /* the path of libingot */
 } compiler;
 
+/* The value of CC or CXX; NULL if it is not set or names nvcc, as under `make CC=nvcc`: `ingot nvcc` would call itself. */
+const char *compiler_setting(const char *name);
 /* Finds the compiler and the library. Returns -1, or the exit code after reporting what is missing. */
 int compiler_find(const command *c, compiler *out);
 /* The same for the C++ compiler that `chosen` names: "ccache g++"; `setting` is where the name is from. NULL: any. */

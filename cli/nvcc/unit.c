@@ -198,10 +198,10 @@ static int compile_cuda(nvcc_job *j, nvcc_input *in)
 /* The command of the host's compiler for a file: C files go to CC. */
 static int host_command(nvcc_job *j, const nvcc_input *in, word_list *w)
 {
-    const char *c = getenv("CC");
+    const char *c = compiler_setting("CC");
     const bool is_c = in->kind == INPUT_C;
-    if (is_c && !compiler_words(c && *c ? c : "cc", w)) {
-        say(j->c, "there is no C compiler '%s' (CC)", c && *c ? c : "cc");
+    if (is_c && !compiler_words(c ? c : "cc", w)) {
+        say(j->c, "there is no C compiler '%s' (CC)", c ? c : "cc");
         return EXIT_ABSENT;
     }
     if (!is_c)

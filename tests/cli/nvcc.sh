@@ -203,6 +203,7 @@ rm -f ./*.o ./*.d
 check 'a Makefile' make -s NVCC="$ingot nvcc" FLAGS="$options"
 check 'its program' gives 0 '45 42' ./made
 touch inc/thrice.cuh
+check 'CC and CXX that name nvcc' gives 0 '' env CC="$ingot nvcc" CXX=/opt/cuda/bin/nvcc "$ingot" nvcc -DOFFSET=1 -c part.c main.cpp
 check 'it builds what a changed header concerns' gives 0 '*sum.cu*' make NVCC="$ingot nvcc" FLAGS="$options"
 
 toolkit=$temporary/cuda
