@@ -26,7 +26,7 @@ static bool is_whole(const ig_array *x)
 /* A float convolution is one node of ONNX. */
 static bool is_convolution(const ig_array *x)
 {
-    return conv_of(x) && dtype_is_float((ig_dtype)x->dtype) && is_whole(x);
+    return x->n_in > 2 && conv_of(x) && dtype_is_float((ig_dtype)x->dtype) && is_whole(x);
 }
 
 /* The array whose elements x sees: the root, or the result of a convolution. */
@@ -176,11 +176,23 @@ static ig_status begin_spot(const exporter *e, spot *s)
                  "onnx export: %s is complex, which ops of ONNX do not take; export its real and "
                  "imaginary parts",
                  spot_text(s));
-        const node_kernel *k = x == x->root ? x->attr.kernel : NULL;
+        const node_kernel *k = x == x->root && x->n_in ? x->attr.kernel : NULL;
         if (k && k->native &&
             !(s->stands[t] = k->native->define(k->native, x->in, (int)x->attr.result)))
             return error_waiting(IG_ERR_ARGUMENT);
         s->varies = s->varies || !view_same_shape(&x->view, &s->at[0]->view);
+    }
+    int axis = 0, first = 0;
+    for (int t = 0; t < e->traces && !conv_of(s->at[0]) && !s->at[0]->attr.kernel; t++) {
+        ig_array *x = s->at[t] == s->at[t]->root ? softmax_of(s->at[t], &axis) : NULL;
+        first = t ? first : axis;
+        if (!x || axis != first) {
+            s->softmax = 0;
+            memset(s->stands, 0, sizeof s->stands);
+            break;
+        }
+        s->stands[t] = x;
+        s->softmax = axis + 1;
     }
     return IG_OK;
 }

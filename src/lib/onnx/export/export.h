@@ -28,10 +28,12 @@ typedef struct value {
 /* What the model computes of the graph: a root, or the result of a convolution. It has the same index as its place. */
 typedef struct spot {
     ig_array *at[EXPORT_TRACES];
-    ig_array *stands[EXPORT_TRACES]; /* the definition of a node of native code, or NULL */
-    const char *weight;              /* its name as an initializer, or NULL */
-    value v;                         /* all elements, contiguous */
-    bool varies;                     /* depends on an input, or its shape is symbolic */
+    /* Read instead of the node's inputs: the definition of a node of native code, or the input of a softmax; or NULL. */
+    ig_array *stands[EXPORT_TRACES];
+    int softmax;        /* the axis of a softmax, counted from 1; 0: the node is none */
+    const char *weight; /* its name as an initializer, or NULL */
+    value v;            /* all elements, contiguous */
+    bool varies;        /* depends on an input, or its shape is symbolic */
     bool visited;
     int next; /* the next dependency to visit */
 } spot;
@@ -129,6 +131,8 @@ bool box_of(const exporter *e, int n, const extent *shape, const view *v, stretc
 
 /* Writes the nodes of s, a root whose inputs were visited. */
 value write_node(exporter *e, const spot *s);
+/* If x is the last node of a softmax: its input, and the axis. NULL if it is anything else. */
+ig_array *softmax_of(const ig_array *x, int *axis);
 /* Writes a node of an elementwise op on tensors that broadcast. */
 value write_map(exporter *e, op_id op, ig_dtype dtype, const value *in, int n);
 

@@ -397,6 +397,57 @@ static value search_write(exporter *e, const spot *s)
                        : none;
 }
 
+/* ---- softmax ---- */
+
+/* True if y, a view of reduced elements, repeats them along axis for each element of x. */
+static bool repeats(const ig_array *y, const view *x, int axis)
+{
+    view v = *x;
+    v.shape[axis] = 1;
+    view_contiguous(&v, v.ndim, v.shape);
+    bool same = y->view.ndim == x->ndim && y->view.offset == 0;
+    for (int a = 0; same && a < x->ndim; a++)
+        same = y->view.shape[a] == x->shape[a] &&
+               (x->shape[a] == 1 || y->view.stride[a] == (a == axis ? 0 : v.stride[a]));
+    return same;
+}
+
+/* True if y is a root that folds x along axis by an op. */
+static bool folds(const ig_array *y, op_id op, const ig_array *x, int axis)
+{
+    int axes[IG_MAX_NDIM];
+    view v;
+    if (y->op != op || y->n_in != 1 || y->attr.ndim[0] != 1 || y->in[0]->root != x->root)
+        return false;
+    for (int a = 0; a < x->view.ndim; a++)
+        axes[a] = a < axis ? a : a == x->view.ndim - 1 ? axis : a + 1;
+    view_permute(&x->view, axes, &v);
+    return view_equal(&v, &y->in[0]->view);
+}
+
+/* True if the root x has an op of n inputs. An evaluated root has none. */
+static bool is_op(const ig_array *x, op_id op, int n) { return x->op == op && x->n_in == n; }
+
+ig_array *softmax_of(const ig_array *x, int *axis)
+{
+    if (!is_op(x, OP_multiply, 2) || !is_op(x->in[0]->root, OP_exp, 1) ||
+        !is_op(x->in[1]->root, OP_reciprocal, 1))
+        return NULL;
+    const ig_array *e = x->in[0]->root, *below = e->in[0]->root, *r = x->in[1];
+    if (!is_op(below, OP_subtract, 2) || !view_equal(&x->in[0]->view, &x->view) ||
+        !view_equal(&e->in[0]->view, &x->view) || !view_same_shape(&below->in[0]->view, &x->view))
+        return NULL;
+    for (int a = 0; a < x->view.ndim; a++)
+        if (x->view.shape[a] > 1 && folds(r->root->in[0]->root, OP_sum, e, a) &&
+            view_is_contiguous(&r->root->in[0]->view) && repeats(r, &x->view, a) &&
+            folds(below->in[1]->root, OP_max, below->in[0], a) &&
+            repeats(below->in[1], &x->view, a)) {
+            *axis = a;
+            return below->in[0];
+        }
+    return NULL;
+}
+
 /* ---- products ---- */
 
 /* Operand i of a contraction as (b..., first group, second group): its own axes and k, or k and its own axes. */
@@ -511,6 +562,9 @@ value write_node(exporter *e, const spot *s)
     const conv_numbers *c = conv_of(x);
     if (c)
         return conv_write(e, s, c);
+    if (s->softmax)
+        return named(shape_of(e, s), NODE_OF(e, "Softmax", &IG_ONNX_A_INT("axis", s->softmax - 1),
+                                             1, see(e, s->stands, true).name));
     if (s->stands[0])
         return see(e, s->stands, true);
     switch (x->op) {
