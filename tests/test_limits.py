@@ -159,6 +159,8 @@ def main():
         check_limits("c64", "exp(m) / (m + 2)", "memory")  # no way to cut helps
         code, error = run(sources("c64", "open")("m[[0, 5, 7], :2]"), 30000)  # the slabs that are read depend on the limit
         check("c64 npy: m[[0, 5, 7], :2] with 30000 bytes", code == 0, error)
+        code, error = run(sources("f32", "open")("fft(v)"), 200000)
+        check("f32 npy: the first error of fft(v) names the smallest limit", code == 1 and "the smallest limit that works" in error, error)
     chosen = [e for e in some if not patterns or any(p in e for p in patterns)]
     for number, expression in enumerate(chosen):
         runs = 0

@@ -31,11 +31,11 @@ ig_array *fft_resize(op_id op, ig_array *x, int axis, int64_t n)
         FAIL_NULL(IG_ERR_SHAPE, "%s: %lld points along axis %d; a transform needs at least 1",
                   op_rows[op].name, (long long)n, axis);
     const int64_t have = x->view.shape[axis];
+    if (n <= have)
+        return n == have ? x : fft_part(x, axis, 0, n);
     /* Before tables of that length are made. */
     if (memory_admit((uint64_t)n * 2 * ig_dtype_bytes(x->dtype), op_rows[op].name) != IG_OK)
         return NULL;
-    if (n <= have)
-        return n == have ? x : fft_part(x, axis, 0, n);
     int64_t width[2 * IG_MAX_NDIM] = {0};
     width[2 * axis + 1] = n - have;
     return ig_pad(x, (ig_ints){width, 2 * x->view.ndim}, "constant", ig_float(0));
