@@ -320,6 +320,25 @@ static const kernel_type *checked_tile(parser *p, int64_t n, unsigned parent, ke
     return type;
 }
 
+/* labeled_partition(g, label) and binary_partition(g, predicate): the lanes of g with this thread's value. */
+static kernel_expr *parse_partition(parser *p, int binary, kernel_place place)
+{
+    kernel_expr **args;
+    expect(p, TOKEN_LPAREN, "before arguments");
+    const uint32_t n = parse_arguments(p, &args);
+    if (n != 2 || (args[0]->type->word != WORD_TILE && args[0]->type->word != WORD_COALESCED))
+        parser_fail(p, place, "a tile or a coalesced group, and a value, are expected");
+    kernel_expr *value = binary ? expr_bool(p, args[1]) : expr_value(p, args[1]);
+    if (!type_is_integer(value->type))
+        parser_fail(p, place, "a label is an integer, not '%s'", type_name(p, value->type));
+    const kernel_type *type = binary
+                                  ? type_word_of(p, WORD_INT)
+                                  : type_word_of(p, value->type->size == 8 ? WORD_LLONG : WORD_INT);
+    kernel_expr *both[2] = {mask_of(p, args[0]), expr_cast(p, value, type, place)};
+    kernel_expr *e = expr_builtin(p, place, BUILTIN_MATCH_ANY, type_word_of(p, WORD_UINT), 2, both);
+    return to_type(p, e, type_word_of(p, WORD_COALESCED));
+}
+
 static kernel_expr *parse_group_function(parser *p, int which, kernel_place place)
 {
     template_arg *given = NULL;
@@ -551,6 +570,8 @@ void group_names(parser *p)
     special_add(p, s, "coalesced_threads", parse_group_function, MAKE_COALESCED);
     special_add(p, s, "tiled_partition", parse_group_function, MAKE_TILE);
     special_add(p, s, "sync", parse_group_function, SYNC);
+    special_add(p, s, "labeled_partition", parse_partition, false);
+    special_add(p, s, "binary_partition", parse_partition, true);
     special_add(p, s, "reduce", parse_reduce, 0);
     special_add(p, s, "inclusive_scan", parse_scan, SCAN_INCLUSIVE);
     special_add(p, s, "exclusive_scan", parse_scan, SCAN_EXCLUSIVE);
