@@ -1,10 +1,10 @@
 /* Template: searches in a sorted row: out[SIZE] is where each of values[SIZE] belongs in sorted[LENGTH].
  *
  * A thread takes one value at a time. Its place is before the first element that is not less, or with RIGHT before the first
- * that is greater. STEP is the distance of neighbours of `sorted`. The steps are those of the CPU (search.inc), so that rows
+ * that is greater. STEP is the distance of neighbours of `sorted`. The steps are the CPU's (search.inc), so that rows
  * that are not sorted give the same places, too.
  *
- * Functions before it: those of keys.cuh; place(g, at, 0) and target(g, at, 0), the places of elements of values and out. */
+ * Functions before it: all of keys.cuh; place(g, at, 0) and target(g, at, 0), the places of elements of values and out. */
 #ifndef EMITTED
 /* alone: RIGHT=0 | RIGHT=1 */
 typedef int idx;

@@ -4,7 +4,7 @@
  * A block takes a row of up to WIDTH elements, a power of two, by a bitonic sort of key and index. Elements past the end
  * have the largest key.
  *
- * Functions before it: those of keys.cuh; place(g, row, col) and target(g, row, col), the places of elements of the input and of
+ * Functions before it: all of keys.cuh; place(g, row, col) and target(g, row, col), the places of elements of the input and of
  * the output. OUTPUT_OF(row, index) is the output's element. */
 #ifndef EMITTED
 typedef int idx;

@@ -353,7 +353,7 @@ static bool tests_purely(const writer *w, int loop)
     return test > 0;
 }
 
-/* The instructions of [from, to), with those of unrolled loops for each iteration. */
+/* The instructions of [from, to), with the instructions of unrolled loops for each iteration. */
 static int64_t size_of(const writer *w, int from, int to)
 {
     int64_t n = 0;

@@ -433,7 +433,7 @@ static void write_rounding(writer *w, const code_inst *i)
     SAY(w, "}\n");
 }
 
-/* Bits of another type. Lanes of small integers are extended to 32 bits, those of bool are masks. */
+/* Bits of another type. Lanes of small integers are extended to 32 bits, lanes of bool are masks. */
 static void write_copy(writer *w, const code_inst *i)
 {
     const int d = w->c->reg[i->d].dtype, from = w->c->reg[i->a].dtype;

@@ -157,7 +157,7 @@ static int safe_from(const schedule *s)
     return i;
 }
 
-/* The operands of a program: those of both tapes, one after the other. */
+/* The operands of both tapes of a program, one after the other. */
 static const operand *operand_at(const program *p, int i)
 {
     return i < p->pre.n_operand ? &p->pre.operand[i] : &p->post.operand[i - p->pre.n_operand];

@@ -157,7 +157,7 @@ static ig_array *weights_along(op_id op, const ig_array *x, ig_array *weights, i
     if (n < 0)
         return NULL;
     if (!fits)
-        FAIL_NULL(IG_ERR_SHAPE, "%s: weights has neither the shape of x nor that of the given axes",
+        FAIL_NULL(IG_ERR_SHAPE, "%s: weights has neither the shape of x nor of the given axes",
                   op_rows[op].name);
     for (int a = 0; a < x->view.ndim; a++) {
         shape[a] = 1;

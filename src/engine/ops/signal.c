@@ -50,8 +50,7 @@ BUILDER(convolution)
         if (middle(op, args[2].u.str, n, k, ndim == 1, &start, &length) != IG_OK)
             return 0;
         if (ndim > 1 && strcmp(args[2].u.str, "valid") == 0 && n < k)
-            FAIL_NONE(IG_ERR_SHAPE, "%s: axis %d of x2 is longer than that of x1", op_rows[op].name,
-                      a);
+            FAIL_NONE(IG_ERR_SHAPE, "%s: axis %d of x2 is longer than in x1", op_rows[op].name, a);
         pad[2 * a] = k - 1 - start;
         pad[2 * a + 1] = length + k - 1 - n - pad[2 * a];
         axes[a] = ndim + a;

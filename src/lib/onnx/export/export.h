@@ -155,7 +155,7 @@ value update_write(exporter *e, const spot *s);
 
 /* The spot of x. NULL after a failure. */
 spot *spot_of(exporter *e, const ig_array *x);
-/* Its value; that of a constant is written now. */
+/* Its value; a constant is written now. */
 value spot_value(exporter *e, spot *s);
 /* Views of the arrays of each trace. */
 void views_of(const exporter *e, ig_array *const *x, view *v);
