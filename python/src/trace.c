@@ -145,7 +145,7 @@ static PyObject *fn_keep_history(PyObject *self, PyObject *keep)
     return PyBool_FromLong(ig_keep_history(PyObject_IsTrue(keep) > 0));
 }
 
-/* Another view of the elements of x, which transforms can tell from x. A number stays weak. */
+/* The elements of x as an array of its own, which transforms can tell from x: see ig_handle. A number stays weak. */
 static PyObject *fn_handle(PyObject *self, PyObject *o)
 {
     (void)self;
