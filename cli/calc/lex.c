@@ -245,7 +245,7 @@ static bool lex_string(lexer *l)
 
 static bool lex_token(lexer *l);
 
-/* The tokens of {expression:format} in an f-string. Starts after '{' and ends after '}'. */
+/* The tokens of {expression:format}, {expression!r} or {expression!r:format} in an f-string. Starts after '{' and ends after '}'. */
 static bool lex_field(lexer *l)
 {
     const int opened = l->at - 1, depth = l->depth;
@@ -256,8 +256,10 @@ static bool lex_field(lexer *l)
             return mistake_set(l->wrong, (span){opened, 1}, "'{' is not closed in the f-string");
         if (outside && (*s == '}' || *s == ':' || (*s == '!' && s[1] != '='))) {
             const int n = (int)strcspn(s, "}\n");
-            if (s[n] != '}' || *s == '!')
-                return mistake_set(l->wrong, (span){l->at, 1}, "a format ends with '}': {x:.2f}");
+            const bool converts = *s == '!' && (s[1] == 'r' || s[1] == 's') && strchr(":}", s[2]);
+            if (s[n] != '}' || (*s == '!' && !converts))
+                return mistake_set(l->wrong, (span){l->at, 1},
+                                   "a format ends with '}': {x:.2f}, {x!r}");
             const char *spec = arena_string(l->memory, s + (*s == ':'), (size_t)(n - (*s == ':')));
             token_add(l, T_FIELD, n + 1)->u.s = spec;
             return true;

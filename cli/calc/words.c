@@ -126,11 +126,43 @@ static void pad(str *t, const format *f, const char *sign, const char *text, cha
     str_fill(t, fill, align == '=' ? 0 : more - left);
 }
 
+/* A string as it is typed in Python. */
+static void add_typed(str *t, const char *s)
+{
+    const char quote = strchr(s, '\'') && !strchr(s, '"') ? '"' : '\'';
+    str_add(t, &quote, 1);
+    for (; *s; s++) {
+        if (*s == quote || *s == '\\')
+            str_puts(t, "\\");
+        str_add(t, *s == '\n' ? "\\n" : *s == '\t' ? "\\t" : s, *s == '\n' || *s == '\t' ? 2 : 1);
+    }
+    str_add(t, &quote, 1);
+}
+
+static bool format_value(calc *c, span where, const value *v, const char *spec, str *t);
+
+/* Adds v as a text: !s, or !r, which quotes strings, and then a format of strings. */
+static bool format_converted(calc *c, span where, const value *v, const char *spec, str *t)
+{
+    str all = {0};
+    bool fine = true;
+    if (v->kind == V_STRING && spec[1] == 'r')
+        add_typed(&all, v->u.s);
+    else
+        fine = format_value(c, where, v, "", &all);
+    const value typed = {.kind = V_STRING,
+                         .u.s = arena_string(&c->scratch, all.n ? all.s : "", all.n)};
+    str_free(&all);
+    return fine && format_value(c, where, &typed, spec + 2 + (spec[2] == ':'), t);
+}
+
 /* Adds v in this format. */
 static bool format_value(calc *c, span where, const value *v, const char *spec, str *t)
 {
     format f;
     value number = *v;
+    if (*spec == '!')
+        return format_converted(c, where, v, spec, t);
     if (!*spec)
         return print_value(t, v, c->options.full) || calc_fail_library(c, where);
     if (!format_read(spec, &f))
