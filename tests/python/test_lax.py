@@ -246,6 +246,8 @@ def recomputed():
         "cond": lambda x, k: lax.cond((x * x).sum() > 0, k(lambda v: ig.sin(v) * x), lambda v: v, x * 2),
         "vmap": lambda x, k: ig.vmap(lambda v: k(lambda u: ig.sin(u) * v * v)(v * 2))(ig.stack([x, x * 2])),
         "vmap of a scan": lambda x, k: ig.vmap(lambda r: scanned(lambda c, v: k(lambda u: ig.sin(u) * r)(v), r)[0])(ig.stack([x, x * 2])),
+        "a constant of a mapped loop": lambda x, k: ig.vmap(
+            lambda v: (lambda y: lax.fori_loop(0, 2, lambda i, c: c * y, v))(k(ig.sin)(v)))(ig.stack([x, x * 2])),
         "itself": lambda x, k: k(lambda u: k(lambda w: ig.sin(w) * u)(u * 2) * u)(x),
         "grad": lambda x, k: lax.map(k(lambda u: ig.grad(lambda w: (k(ig.sin)(w) * u).sum())(u * u)), ig.stack([x, x * 2])),
     }

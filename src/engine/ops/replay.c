@@ -66,8 +66,9 @@ static ig_array *see_again(const replay *r, const place *p, const ig_array *x, i
     view v = x->view;
     v.offset += f.offset - f.first;
     add_slices(r, &v, f.size);
-    /* Rules that recognize a row's view by its axes do not recognize it with one more. */
-    return array_view(r->batch ? OP_slice : x->op, from, &v);
+    /* Rules that recognize a row's view by its axes do not recognize it with one more. What replaces an array with a custom
+     * gradient does not have it. */
+    return array_view(r->batch || x->op == OP_custom ? OP_slice : x->op, from, &v);
 }
 
 /* x of the new graph: a view of the copy of its place. Rules look at the array that a view was made from, but not
