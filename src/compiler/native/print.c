@@ -5,9 +5,13 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <string.h>
+
 INCLUDE_FILE("native_prelude_text", "src/compiler/native/prelude.h");
 INCLUDE_FILE("native_block_text", "src/compiler/native/block.h");
 extern const char native_prelude_text[], native_block_text[];
+
+enum { TEXT_MOST = 600 << 10 /* bytes: a compiler takes about 15 s */ };
 
 static void write_block(writer *w)
 {
@@ -53,6 +57,10 @@ ig_status native_print(const lane_code *c, const uint32_t block[3], int width, n
         out->frame_bytes = plan.frame_bytes;
         if (!body || !out->text || w.failed)
             status = IG_ERR_MEMORY;
+        else if (strlen(body) > TEXT_MOST) {
+            *why = "its text is too long";
+            status = IG_ERR_UNSUPPORTED;
+        }
         memory_free(body);
     }
     memory_free(w.label);
