@@ -220,8 +220,8 @@ typedef struct ig_onnx_export_call {
     ig_array *const *weights;
     const char *const *weight_names;
     /* `symbol` names the axes that have any length in the model; two symbols have a blank between them. One trace: no such axes.
-     * Three: they have a length above 1, the double and 3 times as much. Six: traces 3 and 4 are the same for the second symbol,
-     * with the first length of the other; in trace 5 both lengths are doubled. */
+     * Three: they have a length above 1, one more, and 3 more. Six: traces 3 and 4 are the same for the second symbol, with the
+     * first length of the other; in trace 5 both lengths are one more. */
     const ig_onnx_trace *traces;
     int n_traces;
     const char *symbol;

@@ -247,8 +247,8 @@ def export(function: Any, inputs: Any, path: Any, input_names: Any = None, outpu
     try:
         for module, _ in modes:
             module.training = False
-        for times in ((1, 1), (2, 1), (3, 1), (1, 2), (1, 3), (2, 2))[:(1, 3, 6)[len(symbols)]]:
-            lengths = {symbol: n * k for (symbol, n), k in zip(symbols.items(), times)}
+        for more in ((0, 0), (1, 0), (3, 0), (0, 1), (0, 3), (1, 1))[:(1, 3, 6)[len(symbols)]]:
+            lengths = {symbol: n + k for (symbol, n), k in zip(symbols.items(), more)}
             shapes = [tuple(lengths[axes[axis]] if axis in axes else n for axis, n in enumerate(x.shape)) for x, axes in zip(examples, chosen)]
             made = [_ingot._placeholder(zeros(shape, dtype=x.dtype, device=x.device)) for shape, x in zip(shapes, examples)]
             with Trace("onnx.export", True):

@@ -204,13 +204,14 @@ def test_symbols():
             y = ig.asarray(rng.normal(size=(n, 6) if 0 in axes else (4, n)).astype("f"))
             compare(f"symbolic {i} of {n}", [y], flat(call(y)))
     raises("refused: elements", ValueError, lambda: ig.onnx.export(lambda x: x * float(x.sum()), x, PATH), "onnx.export: an array")
-    refusals = [("a square", lambda x: ig.zeros(x.shape[0] ** 2) + x.sum(), "symbolic"), ("a number", lambda x: x * (1 / x.shape[0]), "depend"),
+    refusals = [("a square", lambda x: ig.zeros(x.shape[0] ** 2) + x.sum(), "16, 25 and 49"), ("a number", lambda x: x * (1 / x.shape[0]), "depend"),
                 ("a choice", lambda x: x * 2 if x.shape[0] == 4 else ig.exp(x), "something else"), ("one length", lambda x: x.reshape(2, 12), "")]
     for name, call, says in refusals:
         raises("refused: " + name, (ValueError, ig.DeviceError), lambda call=call: ig.onnx.export(call, x, PATH, batch=True), says)
     raises("refused: random numbers", ValueError, lambda: ig.onnx.export(lambda x: x + ig.random.normal(size=(4, 6)), x, PATH), "onnx.export: a random function")
     raises("refused: a loop", ig.DeviceError, lambda: ig.onnx.export(lambda x: ig.lax.scan(lambda c, r: (c + r, c), ig.zeros(6), x)[1], x, PATH), "scan")
     raises("refused: complex numbers", ig.DeviceError, lambda: ig.onnx.export(lambda x: ig.fft.rfft(x).real, x, PATH), "onnx export")
+    raises("refused: rounded lengths", ig.DeviceError, lambda: ig.onnx.export(lambda x: ig.roll(x.reshape(-1)[::4], 2), x[:3], PATH, batch=True), "export")
     two = [lambda x: x.reshape(-1) * 2, lambda x: ig.concat([x, ig.ones(x.shape)], axis=1).T, lambda x: ig.softmax(x @ x.T, axis=-1) @ x,
            lambda x: ig.broadcast_to(x[:, None], (x.shape[0], 3, x.shape[1])).reshape(-1, x.shape[1])]
     for i, call in enumerate(two):
@@ -282,7 +283,7 @@ def test_views():
             want = np.asarray(view_of(x, steps))
             problem = close(np.asarray(model(x)), want)
             check(f"views {steps} of {(n, *shape[1:])}", problem is None, problem)
-    check("most views are exported", refused < 40 * (20 if "all" in sys.argv else 1), refused)
+    check("most views are exported", refused < 45 * (20 if "all" in sys.argv else 1), refused)
 
 
 def test_functions_of_python():

@@ -270,8 +270,8 @@ static bool has_lengths(const exporter *e, extent x, int which)
 {
     const int64_t n = x.in[0];
     extent want = fixed(n);
-    want.in[1 + 2 * which] = want.in[5] = 2 * n;
-    want.in[2 + 2 * which] = 3 * n;
+    want.in[1 + 2 * which] = want.in[5] = n + 1;
+    want.in[2 + 2 * which] = n + 3;
     return n > 1 && extent_same(e, x, want);
 }
 

@@ -126,33 +126,32 @@ static const char *integer(exporter *e, extent x)
             return e->extents[i].name;
     if (extent_fixed(e, x))
         return constant(e, IG_I64, 1, 1, x.in);
-    int64_t step[EXPORT_SYMBOLS] = {0}, both = 0, n[EXPORT_SYMBOLS] = {1, 1}, one = v[0];
-    bool fits = true;
+    int64_t times[EXPORT_SYMBOLS] = {0}, both = 0, n[EXPORT_SYMBOLS] = {0}, one = v[0];
     for (int i = 0; i < e->n_symbols; i++) {
         n[i] = e->length[i].in[0];
-        step[i] = v[1 + 2 * i] - v[0];
-        fits = fits && v[2 + 2 * i] - v[0] == 2 * step[i];
+        times[i] = v[1 + 2 * i] - v[0];
+        if (v[2 + 2 * i] - v[0] != 3 * times[i])
+            FAIL_NULL(
+                IG_ERR_UNSUPPORTED,
+                "onnx export: a length is %lld, %lld and %lld where '%.40s' is %lld, %lld and "
+                "%lld. Only sums of multiples can be written; export with a fixed shape",
+                (long long)v[0], (long long)v[1 + 2 * i], (long long)v[2 + 2 * i],
+                e->symbol_name[i], (long long)n[i], (long long)n[i] + 1, (long long)n[i] + 3);
     }
-    if (e->n_symbols == 2)
+    if (e->n_symbols == 2) {
         both = v[5] - v[1] - v[3] + v[0];
-    for (int i = 0; i < e->n_symbols; i++) {
-        one -= step[i];
-        step[i] -= both;
-        fits = fits && step[i] % n[i] == 0;
+        times[0] -= both * n[1];
+        times[1] -= both * n[0];
+        one -= both * n[0] * n[1];
     }
-    one += both;
-    if (!fits || both % (n[0] * n[1]))
-        FAIL_NULL(IG_ERR_UNSUPPORTED,
-                  "onnx export: a length is %lld, %lld and %lld where a symbolic axis has some "
-                  "length, twice and three times as many elements. Only sums of multiples can be "
-                  "written; export with a fixed shape",
-                  (long long)v[0], (long long)v[step[0] ? 1 : 3], (long long)v[step[0] ? 2 : 4]);
     const char *name = NULL;
-    for (int i = 0; i < e->n_symbols; i++)
-        if (step[i] && !(name = add_term(e, name, step[i] / n[i], symbol(e, i))))
+    for (int i = 0; i < e->n_symbols; i++) {
+        one -= times[i] * n[i];
+        if (times[i] && !(name = add_term(e, name, times[i], symbol(e, i))))
             return NULL;
-    if (both && !(name = add_term(e, name, both / (n[0] * n[1]),
-                                  NODE_OF(e, "Mul", NULL, 0, symbol(e, 0), symbol(e, 1)))))
+    }
+    if (both &&
+        !(name = add_term(e, name, both, NODE_OF(e, "Mul", NULL, 0, symbol(e, 0), symbol(e, 1)))))
         return NULL;
     if (one)
         name = NODE_OF(e, "Add", NULL, 0, name, constant(e, IG_I64, 1, 1, &one));
