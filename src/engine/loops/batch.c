@@ -241,7 +241,6 @@ static ig_array *batch_while(batch *b, int result)
 static ig_array *choose(const batch *b, int result)
 {
     const loop *l = b->l;
-    const int n_out = l->n_out;
     ig_array *y = NULL;
     for (int k = 0; k < l->n_body; k++) {
         if (map_body(b, k, b->out) != IG_OK)
@@ -251,7 +250,6 @@ static ig_array *choose(const batch *b, int result)
         if (!y)
             return NULL;
     }
-    (void)n_out;
     return y;
 }
 
