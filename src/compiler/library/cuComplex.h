@@ -1,4 +1,4 @@
-/* Complex numbers as float2 and double2, for the host and for kernels. */
+/* Complex numbers as float2 and double2, for the host and for kernels. Included by CUDA programs only. */
 #ifndef INGOT_CUCOMPLEX_H
 #define INGOT_CUCOMPLEX_H
 
