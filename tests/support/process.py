@@ -56,9 +56,10 @@ class Tally:
 def environment(extra, in_memory=False):
     # The stages choose their own builds; the tests their own threads, limits and colours. Every schedule is checked. NumPy's
     # libraries compute references on one thread: their other threads would wait in a loop, for most of the CPU time of a test.
+    # Kernels are lane code: whether the background makes native code of them depends on time. Tests of native code wait for it.
     ours = {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "BUILD", "CROSS", "SAN", "COVERAGE", "FUZZ"}
     env = {k: v for k, v in os.environ.items() if k not in ours and (k == "IG_TEST_LARGE" or not k.startswith("IG_"))}
-    env.update({"NO_COLOR": "1", "LC_ALL": "C.UTF-8", "IG_CHECK_SCHEDULE": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
+    env.update({"NO_COLOR": "1", "LC_ALL": "C.UTF-8", "IG_CHECK_SCHEDULE": "1", "IG_NATIVE": "off", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
     if in_memory and memory_folder():
         env["TMPDIR"] = memory_folder()
     env.update(extra)
