@@ -4,6 +4,7 @@
 
 #include "base/leave.h"
 #include "base/memory.h"
+#include "base/whole_io.h"
 #include "engine/backend/cpu/cpu.h"
 
 #include <dirent.h>
@@ -49,6 +50,18 @@ static int lanes;
 static const char *level_words;
 static const char *more_words = ""; /* of IG_KERNEL_CC */
 
+/* Without Apple's developer tools the compilers in macOS's /usr/bin only open a dialog that offers to install them. */
+static bool is_dialog(void)
+{
+#if defined(__APPLE__)
+    return strncmp(path, "/usr/bin/", 9) == 0 &&
+           access("/Library/Developer/CommandLineTools/usr/bin/clang", X_OK) != 0 &&
+           access("/Applications/Xcode.app/Contents/Developer", X_OK) != 0;
+#else
+    return false;
+#endif
+}
+
 /* Finds a program on the PATH. */
 static bool find_program(const char *name)
 {
@@ -62,7 +75,7 @@ static bool find_program(const char *name)
         const size_t n = strcspn(f, ":");
         const int used = snprintf(path, sizeof path, "%.*s/%s", (int)n, f, name);
         if (n && used < (int)sizeof path && stat(path, &s) == 0 && S_ISREG(s.st_mode) &&
-            access(path, X_OK) == 0)
+            access(path, X_OK) == 0 && !is_dialog())
             return true;
         f += n + (f[n] == ':');
     }
@@ -191,15 +204,7 @@ static void send_text(int to, const char *text)
     sigemptyset(&pipe_signal);
     sigaddset(&pipe_signal, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
-    for (size_t left = strlen(text); left;) {
-        const ssize_t n = write(to, text, left);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        text += n;
-        left -= (size_t)n;
-    }
+    whole_write(to, text, strlen(text));
     if (!sigismember(&before, SIGPIPE)) {
         sigset_t pending;
         int taken;
@@ -243,19 +248,13 @@ static bool read_file(const char *name, void **data, size_t *bytes)
     const int file = open(name, O_RDONLY | O_CLOEXEC);
     *data =
         file >= 0 && fstat(file, &s) == 0 && s.st_size > 0 ? memory_get((size_t)s.st_size) : NULL;
-    *bytes = 0;
-    while (*data && *bytes < (size_t)s.st_size) {
-        const ssize_t n = read(file, (char *)*data + *bytes, (size_t)s.st_size - *bytes);
-        if (n <= 0)
-            break;
-        *bytes += (size_t)n;
-    }
-    if (file >= 0)
-        close(file);
-    if (*data && *bytes < (size_t)s.st_size) {
+    if (*data && !whole_read(file, *data, (size_t)s.st_size)) {
         memory_free(*data);
         *data = NULL;
     }
+    *bytes = *data ? (size_t)s.st_size : 0;
+    if (file >= 0)
+        close(file);
     return *data != NULL;
 }
 
@@ -301,7 +300,7 @@ void *native_load(const void *data, size_t bytes)
     const int file = mkstemp(name);
     if (file < 0)
         return NULL;
-    const bool fine = write(file, data, bytes) == (ssize_t)bytes;
+    const bool fine = whole_write(file, data, bytes);
     close(file);
     void *library = fine ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : NULL;
     unlink(name);
