@@ -260,7 +260,9 @@ PyGetSetDef array_attributes[] = {
     {"real", get_real, set_real, "The real part, as a view.", NULL},
     {"imag", get_imag, set_imag, "The imaginary part, as a view.", NULL},
     {"at", array_at, NULL,
-     "x.at[i].add(y) is a copy of x with y added at i; also set, multiply, min, max.", NULL},
+     "x.at[i].add(y) is a copy of x with y added at i; also set, subtract, multiply, divide, "
+     "power, min, max.",
+     NULL},
     {"base", get_base, NULL, "The array that this is a view of, or None.", NULL},
     {"strides", get_strides, NULL,
      "Bytes between elements along each axis, in the row-major order of the array that has them.",

@@ -456,6 +456,30 @@ static PyObject *at_subtract(PyObject *self, PyObject *v)
     return result;
 }
 
+/* JAX's order: repeated places multiply their values, and op joins the array and the products. */
+static PyObject *at_by_product(PyObject *self, PyObject *value, const char *how,
+                               ig_array *(*op)(ig_array *, ig_array *))
+{
+    const at_object *o = (at_object *)self;
+    if (!o->key)
+        return PyErr_Format(PyExc_TypeError, "give the place first: x.at[i].%s(y)", how);
+    if (!enter())
+        return NULL;
+    ig_array *x = array_of(o->array), *v = to_array(value);
+    ig_array *products =
+        v ? array_updated(ig_ones_like(x, ig_dtype_of(x)), o->key, v, "multiply") : NULL;
+    return leave_with(products ? op(x, products) : NULL);
+}
+
+static PyObject *at_divide(PyObject *self, PyObject *v)
+{
+    return at_by_product(self, v, "divide", ig_divide);
+}
+static PyObject *at_power(PyObject *self, PyObject *v)
+{
+    return at_by_product(self, v, "power", ig_pow);
+}
+
 static PyObject *at_get(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -468,6 +492,8 @@ static PyMethodDef at_methods[] = {
     {"add", at_add, METH_O, "add(value, /)\n--\n\nWith value added; repeated places add up."},
     {"subtract", at_subtract, METH_O, "subtract(value, /)\n--\n\nWith value subtracted."},
     {"multiply", at_multiply, METH_O, "multiply(value, /)\n--\n\nMultiplied by value."},
+    {"divide", at_divide, METH_O, "divide(value, /)\n--\n\nDivided by value."},
+    {"power", at_power, METH_O, "power(value, /)\n--\n\nRaised to value."},
     {"min", at_min, METH_O, "min(value, /)\n--\n\nWith the smaller of both."},
     {"max", at_max, METH_O, "max(value, /)\n--\n\nWith the larger of both."},
     {"get", at_get, METH_NOARGS, "get()\n--\n\nThe elements at the place."},

@@ -118,6 +118,8 @@ def special():
     same("at set", y.at[1].set(0), np.where(np.arange(3)[:, None] == 1, 0, x).astype("f4"))
     same("at max", y.at[0].max(2), np.maximum(x, np.array([[2], [0], [0]], "f4")))
     same("at min", y.at[2].min(9), np.minimum(x, np.array([[99], [99], [9]], "f4")))
+    same("at divide twice", y.at[[0, 0], 1].divide(2), x / np.array([[1, 4, 1, 1]] + [[1] * 4] * 2, "f4"))
+    same("at power", y.at[1].power(2), x ** np.array([[1], [2], [1]], "f4"))
     same("at multiply", y.at[:, 0].multiply(2), x * np.array([2, 1, 1, 1], "f4"))
     same("unchanged", y, x)
     for key in (5, (0, 9), -4, (0, 0, 0)):
