@@ -73,9 +73,8 @@ class Calls(Expressions):
         return Value("complex", f"{self.program.helper('cconj')}({z.code})") if z.type == "complex" else z
 
     def method_sync(self, node, grid):
-        """grid.sync(): with one block, the barrier of the block."""
-        self.program.one_block = True
-        return Value(None, "__syncthreads()")
+        self.program.waits = True
+        return Value(None, "INGOT_GRID_SYNC()")
 
     def cuda_cg_this_grid(self, node):
         return Value("grid", "")

@@ -51,13 +51,22 @@ HELPERS = {
 }
 
 
+# The barrier of all blocks. A launch of one block needs only that block's, which every device has.
+GRID_SYNC = """#ifdef INGOT_BLOCKS
+#include <cooperative_groups.h>
+#define INGOT_GRID_SYNC() cooperative_groups::this_grid().sync()
+#else
+#define INGOT_GRID_SYNC() __syncthreads()
+#endif"""
+
+
 class Program:
     def __init__(self, real, check=False):
         self.real = real  # the dtype of floats that have none
         self.check = check  # whether indices are tested
         self.functions, self.helpers, self.texts, self.constants = {}, {}, [], {}
         self.records = {}  # declarations of structures
-        self.one_block = False  # whether the kernel waits for all blocks, which only one block can
+        self.waits = False  # whether the kernel waits for all blocks
 
     def helper(self, name, dtype=None):
         """The name of a helper for a type, which is added to the text."""
@@ -114,7 +123,7 @@ class Program:
         parts = list(self.helpers.values()) + self.texts + [last]
         pairs = [f"struct ingot_{dtype} {{ {part} x, y; }};" for dtype, part in COMPLEX.items()
                  if any(f"ingot_{dtype}" in text for text in [*parts, *self.records.values()])]
-        heads = ["#include <cuda_fp16.h>", "#include <cuda_bf16.h>", pair, *pairs, *self.records.values()]
+        heads = ["#include <cuda_fp16.h>", "#include <cuda_bf16.h>", *[GRID_SYNC] * self.waits, pair, *pairs, *self.records.values()]
         return "\n".join(heads + list(self.helpers.values()) + self.texts + [last]) + "\n"
 
 

@@ -101,7 +101,7 @@ class Compiled:
         made = Function(program, function, arguments, function.__name__ + "_kernel")
         last = made.translate("__global__")
         self.source, self.name, self.file = program.text(last), made.name, made.file
-        self.one_block = program.one_block
+        self.waits = program.waits
         self.written = [p in made.written for p in made.params]
         self.pointers = []  # for each parameter of the source, whether it is a pointer
         for t in arguments:
@@ -141,10 +141,11 @@ class Dispatcher(Launchable):
         if self.device or kwargs:
             raise TypeError("device functions are not launched" if self.device else "arguments by name are not supported")
         kernel = self.compiled(*args)
-        if kernel.one_block and grid != (1, 1, 1):
-            raise UnsupportedError(f"kernel {self.__name__}: grid.sync() waits for all blocks, and blocks run one after another; launch one "
-                                   "block, or make a kernel of each part")
         device = next((a.device for a in args if isinstance(a, _ingot.Array)), None)
+        defines = ("INGOT_BLOCKS",) if kernel.waits and grid != (1, 1, 1) else ()
+        if defines and ((device or _ingot.default_device()) != "cpu" or self.check == "all"):
+            raise UnsupportedError(f"kernel {self.__name__}: grid.sync() waits for all blocks, which run at the same time only on the CPU "
+                                   "and without check='all'; launch one block, or make a kernel of each part")
         values, targets, pairs = [], [], []
         for value, type, written in zip(args, kernel.arguments, kernel.written):
             paired = isinstance(type, Elements) and type.dtype in COMPLEX and isinstance(value, _ingot.Array)
@@ -169,9 +170,9 @@ class Dispatcher(Launchable):
             targets = [_ingot._ops["zeros"]((1,), dtype=_ingot.int32)]
             values += targets if device is None else [targets[0].to(device)]
         if self.check == "all":
-            results = checked(kernel.source, kernel.file, kernel.name, values, kernel.pointers, grid, block, shared, ())
+            results = checked(kernel.source, kernel.file, kernel.name, values, kernel.pointers, grid, block, shared, defines)
         else:
-            results = _ingot._kernel(kernel.source, kernel.file, kernel.name, tuple(values), grid, block, shared, (), ())
+            results = _ingot._kernel(kernel.source, kernel.file, kernel.name, tuple(values), grid, block, shared, defines, ())
         results = [_ingot._ops["complex"](r[..., 0], r[..., 1]) if paired else r for r, paired in zip(results, pairs)] or results
         write_back(targets, results)
         if any(kernel.written):

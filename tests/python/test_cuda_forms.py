@@ -314,7 +314,7 @@ def records():
 
 
 def grids():
-    """grid.sync() with one block; with several, blocks would have to run at the same time."""
+    """grid.sync() with one block and with several, which run at the same time on the CPU only."""
     wait = cuda.jit("""def wait(x, y):
         grid = cuda.cg.this_grid()
         i = cuda.grid(1)
@@ -324,7 +324,17 @@ def grids():
     x, y = ig.zeros(64), ig.zeros(64)
     wait[1, 64](x, y)
     same("grid.sync", y, np.arange(64, dtype="f4")[::-1])
-    says("several blocks", TypeError, ["one block"], lambda: wait[2, 32](x, y))
+    with ig.device("cpu"):
+        x, y = ig.zeros(96), ig.zeros(96)
+        wait[3, 32](x, y)
+        same("grid.sync of several blocks", y, np.arange(96, dtype="f4")[::-1])
+        checked = cuda.jit(wait.function, check="all")
+        says("several blocks with check", TypeError, ["one block"], lambda: checked[3, 32](x, y))
+    for device in ig.devices()[1:]:
+        x, y = ig.zeros(64, device=device), ig.zeros(64, device=device)
+        wait[1, 64](x, y)
+        same(f"grid.sync on {device}", y, np.arange(64, dtype="f4")[::-1])
+        says(f"several blocks on {device}", TypeError, ["one block"], lambda: wait[2, 32](x, y))
 
 
 def sources():
