@@ -473,6 +473,42 @@ def kills():
     check("the next writer has removed them", not left)
 
 
+def places(value, place=()):
+    """The place of each value in the JSON value, the outer ones first."""
+    yield place
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield from places(value[key], (*place, key))
+
+
+def damaged_metadata():
+    """Each value of zarr.json is replaced by others. The array is refused, or has the elements that the new shape names; no read
+    takes more than a moment of CPU time."""
+    def run(expression):
+        return subprocess.run([COMMAND, "eval", "--memory-limit", "200MiB", expression], capture_output=True, text=True, cwd=FOLDER.name,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (20, 20)))
+    said = run('save(reshape(arange(600.0), [20, 30]), "damaged.zarr", chunks=[7, 8])')
+    file = path("damaged.zarr/zarr.json")
+    with open(file, encoding="utf-8") as f:
+        text = f.read()
+    check("an array to damage", said.returncode == 0 and run('sum(open("damaged.zarr"))').stdout == "179700.0\n", said.stderr)
+    others = [None, 0, -1, 2**31, 2**63, 1e308, "x", [], {}, [2**62, 2**62]]
+    for place in list(places(json.loads(text)))[1:]:
+        wrong = []
+        for other in others[::3] if QUICK else others:
+            changed = json.loads(text)
+            at = changed
+            for key in place[:-1]:
+                at = at[key]
+            at[place[-1]] = other
+            with open(file, "w", encoding="utf-8") as f:
+                json.dump(changed, f)
+            done = run('sum(open("damaged.zarr"))')
+            fine = done.stdout == ("0.0\n" if place[0] == "shape" and other == 0 else "179700.0\n")
+            if not (fine if done.returncode == 0 else 0 < done.returncode < 6 and done.stderr):
+                wrong.append(f"{other}: {done.returncode} {done.stdout}{done.stderr}")
+        check(f"zarr.json: {place}", not wrong, "\n".join(wrong))
+
+
 def bucket():
     """S3 as moto serves it: requests must be signed by a user who may read."""
     try:
@@ -517,6 +553,7 @@ def bucket():
 
 def main():
     kills()
+    damaged_metadata()
     if zarr is None:
         skip("zarr-python", "it is not installed")
         return finish()
