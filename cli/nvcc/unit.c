@@ -2,30 +2,62 @@
  * compiler as they are, with our headers in place of CUDA's. */
 #include "nvcc/nvcc.h"
 
+#include "cuda/explain.h"
 #include "cuda/folder.h"
 #include "cuda/layout.h"
 #include "cuda/process.h"
 #include "cuda/rewrite.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-int nvcc_run(nvcc_job *j, const word_list *w)
+enum { MESSAGES_MOST_BYTES = 16 << 20 };
+
+/* In the child: the compiler's messages go to a file, in English and with quotes that explain_missing reads. */
+static bool prepare_messages(const void *path)
+{
+    const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    setenv("LC_ALL", "C", 1);
+    return file >= 0 && dup2(file, STDERR_FILENO) >= 0 && close(file) == 0;
+}
+
+/* Prints the messages. Those of a compiler that failed for lack of a part of CUDA are one line for each part. */
+static void show_messages(const char *path, bool failed)
+{
+    size_t bytes;
+    str why = {0};
+    char *text = str_read_file(path, MESSAGES_MOST_BYTES, &bytes);
+    if (text)
+        text_print(stderr, failed && explain_missing(text, &why) ? why.s : text);
+    str_free(&why);
+    free(text);
+}
+
+static int run(nvcc_job *j, const word_list *w, const char *messages)
 {
     if (j->says_commands)
         nvcc_say_command(j, (const char *const *)w->at);
     if (j->dry)
         return -1;
-    const process c = {.path = w->at[0], .argv = w->at, .own_group = true};
+    const process c = {.path = w->at[0],
+                       .argv = w->at,
+                       .own_group = true,
+                       .prepare = messages ? prepare_messages : NULL,
+                       .context = messages};
     const int ended = process_run(&c);
+    if (messages)
+        show_messages(messages, ended != 0);
     if (process_interrupted())
         return EXIT_INTERRUPTED;
     if (ended < 0)
         return folder_cannot(j->c, "run", w->at[0]);
     return ended == 0 ? -1 : EXIT_FAILED;
 }
+
+int nvcc_run(nvcc_job *j, const word_list *w) { return run(j, w, NULL); }
 
 /* ---- rules for make ---- */
 
@@ -228,7 +260,7 @@ static int host_command(nvcc_job *j, const nvcc_input *in, word_list *w)
 static int compile_host(nvcc_job *j, nvcc_input *in)
 {
     word_list w = {0};
-    str rules = {0};
+    str rules = {0}, messages = {0};
     int code = host_command(j, in, &w);
     if (j->mode == NVCC_DEPENDENCIES)
         word_add(&w, "%s", j->rules_without_system ? "-MM" : "-M");
@@ -250,8 +282,10 @@ static int compile_host(nvcc_job *j, nvcc_input *in)
     const char *output = in->object ? in->object : j->output;
     if (output)
         words_add(&w, (char *[]){"-o", (char *)output, NULL});
+    str_printf(&messages, "%s/messages", j->folder.s);
     if (code < 0)
-        code = nvcc_run(j, &w);
+        code = run(j, &w, messages.s);
+    str_free(&messages);
     str_free(&rules);
     word_list_free(&w);
     return code;

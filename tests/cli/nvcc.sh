@@ -182,6 +182,9 @@ check "a library of NVIDIA's on the compiler's own path" \
     gives 5 "library.cu:2:10: error: 'cub/cub.cuh' belongs to CUB*" env CPATH=system "$ingot" nvcc -c library.cu
 check 'also in ingot run' gives 5 "library.cu:2:10: error: 'cub/cub.cuh' belongs to CUB*" env CPATH=system "$ingot" run library.cu
 printf '%s\n' 'int main() {' '    return missing();' '}' >broken.cu
+printf '#include <cuda.h>\nCUdevice device;\nint first() { return cuDeviceGet(&device, 0); }\n' >driver.cpp
+check 'the driver API in C++ files is one line' \
+    gives 1 'driver.cpp:2: the CUDA driver API is not supported (CUdevice, cuDeviceGet*); use the runtime API*' "$ingot" nvcc -c driver.cpp
 check "the compiler's messages about the program" gives 5 '*broken.cu:2:*missing*' "$ingot" nvcc -c broken.cu
 
 # ---- build tools ----
