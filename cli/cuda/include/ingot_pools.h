@@ -1,5 +1,5 @@
-/* Memory pools: their settings are kept, and their memory is that of cudaMallocAsync. Memory of other processes and
- * devices, as on a machine with one GPU. */
+/* Memory pools keep their settings and allocate as cudaMallocAsync does. Calls for the memory of other processes and
+ * devices answer as on a machine with one GPU. */
 #ifndef INGOT_POOLS_H
 #define INGOT_POOLS_H
 

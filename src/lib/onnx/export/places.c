@@ -64,18 +64,26 @@ static value insert(exporter *e, value base, value part, const stretch *box)
     return part;
 }
 
+static const char moving_places[] =
+    "writes to places that depend on the symbolic axis; export with a fixed shape";
+
+/* The number of elements; -1 if an axis is symbolic. */
+static int64_t fixed_size(const exporter *e, value v)
+{
+    int64_t size = 1;
+    for (int a = 0; a < v.n; a++)
+        size = extent_fixed(e, v.shape[a]) && size >= 0 ? size * v.shape[a].in[0] : -1;
+    return size;
+}
+
 /* base with part written at fixed places of its elements in order. */
 static value scatter_flat(exporter *e, const spot *s, value base, value part, const view *dst,
                           const char *reduction)
 {
     const value shape = base;
-    int64_t n = view_size(dst), size = 1;
-    for (int a = 0; a < base.n; a++) {
-        if (!extent_fixed(e, base.shape[a]))
-            return refuse(s, "writes to places that depend on the symbolic axis; export with a "
-                             "fixed shape");
-        size *= base.shape[a].in[0];
-    }
+    const int64_t n = view_size(dst), size = fixed_size(e, base);
+    if (size < 0)
+        return refuse(s, moving_places);
     int64_t *at = onnx_arena_new(&e->arena, (size_t)n, sizeof *at);
     for (int64_t i = 0; at && i < n; i++)
         at[i] = view_at(dst, i);
@@ -332,13 +340,9 @@ value update_write(exporter *e, const spot *s)
         return base;
     }
     /* Otherwise the place of each update among all elements is computed. */
-    int64_t n = view_size(dst), size = 1;
-    for (int a = 0; a < base.n; a++) {
-        if (!extent_fixed(e, base.shape[a]))
-            return refuse(s, "writes to places that depend on the symbolic axis; export with a "
-                             "fixed shape");
-        size *= base.shape[a].in[0];
-    }
+    const int64_t n = view_size(dst), size = fixed_size(e, base);
+    if (size < 0)
+        return refuse(s, moving_places);
     int64_t *at = onnx_arena_new(&e->arena, (size_t)n, sizeof *at), zero = 0;
     for (int64_t i = 0; at && i < n; i++)
         at[i] = view_at(dst, i);
