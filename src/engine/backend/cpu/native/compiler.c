@@ -1,5 +1,5 @@
-/* The compiler of the host: IG_KERNEL_CC, which may have options after its name, or gcc, cc or clang on the PATH. The text goes to its standard input; the library
- * is written to a temporary folder. */
+/* The compiler of the host: IG_KERNEL_CC, which may have options after its name, or gcc, cc or clang on the PATH. The
+ * text goes to its standard input; the library is written to a temporary folder. */
 #include "engine/backend/cpu/native/native.h"
 
 #include "base/leave.h"
