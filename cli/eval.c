@@ -403,6 +403,7 @@ int verb_eval(int argc, char **argv)
                                    .last_lazy = !prompt,
                                    .history = prompt,
                                    .full = set.full,
+                                   .stopped = prompt ? interactive_stopped : interrupt_asked,
                                    .out = data_on_stdout ? stderr : stdout};
     blocks_bar bar = {0};
     if (!set.quiet && ig_team_rank() == 0) {

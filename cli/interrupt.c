@@ -22,7 +22,7 @@ static void note(void)
 {
     asked = 1;
     if (cancels)
-        ig_cancel();
+        ig_cancel_all();
 }
 
 static void ask(int number)

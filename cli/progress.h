@@ -28,7 +28,7 @@ void progress_watch(void);
 
 /* From now on, the first Ctrl-C or SIGTERM only asks to stop. The next one ends the process. */
 void interrupt_watch(void);
-/* Same, and the first one also cancels the running evaluation. */
+/* Same, and the first one also cancels the running evaluation and all later ones. */
 void interrupt_cancel(void);
 bool interrupt_asked(void);
 

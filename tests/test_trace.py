@@ -110,8 +110,9 @@ with tempfile.TemporaryDirectory() as folder:
               run.stderr.count("\n") == 1 and "cannot be written" in run.stderr, run)
 
     # Ctrl-C, after the first line of output: the file is whole.
-    for words in (["eval", "x = normal(key(0), [400, 400]); for k in range(100000): print(sum(x @ x + k))"],
-                  ["train", "digits", "--epochs", "100000"]):
+    # Mostly, it comes while eval prints, and no evaluation runs.
+    loop = ["eval", "x = normal(key(0), [99, 99]); for k in range(100000): print(sum(x @ x + k))"]
+    for words in (*[loop] * 8, ["train", "digits", "--epochs", "100000"]):
         os.remove(path)
         process = subprocess.Popen([INGOT, *words, "--trace", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         process.stdout.readline()

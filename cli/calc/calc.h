@@ -10,15 +10,16 @@
 typedef struct calc calc;
 
 typedef struct calc_options {
-    bool no_files;     /* refuse load and save */
-    bool explains;     /* save explains instead */
-    bool eager;        /* assignments evaluate their value at once, ... */
-    bool last_lazy;    /* ... except in the last statement */
-    bool full;         /* print() never shortens */
-    FILE *out;         /* where print() writes; NULL: nowhere */
-    bool history;      /* a later program may call grad on values of this one */
-    int64_t size_most; /* refuse arrays of more elements; 0: no limit */
-    int grads_most;    /* refuse more calls of grad; 0: no limit */
+    bool no_files;         /* refuse load and save */
+    bool explains;         /* save explains instead */
+    bool eager;            /* assignments evaluate their value at once, ... */
+    bool last_lazy;        /* ... except in the last statement */
+    bool full;             /* print() never shortens */
+    FILE *out;             /* where print() writes; NULL: nowhere */
+    bool history;          /* a later program may call grad on values of this one */
+    int64_t size_most;     /* refuse arrays of more elements; 0: no limit */
+    int grads_most;        /* refuse more calls of grad; 0: no limit */
+    bool (*stopped)(void); /* loops ask it before each step, and end if it is true; or NULL */
 } calc_options;
 
 calc *calc_new(const calc_options *options);

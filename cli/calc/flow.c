@@ -227,6 +227,11 @@ static bool step_begin(calc *c, const expr *n, bool first)
 {
     if (++c->loops > LOOPS_MOST)
         return calc_fail(c, n->where, "loops run more than %d steps in all", LOOPS_MOST);
+    if (c->options.stopped && c->options.stopped()) {
+        calc_fail(c, n->where, "the loop was cancelled");
+        c->wrong.code = IG_ERR_CANCELLED;
+        return false;
+    }
     if (c->calls)
         return true;
     if (!first) {

@@ -33,6 +33,8 @@ static void on_interrupt(int number)
         return;
 }
 
+bool interactive_stopped(void) { return interrupts != 0; }
+
 /* ---- long texts ------------------------------------------------------------------------------ */
 
 static bool in_path(const char *program)

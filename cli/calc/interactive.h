@@ -15,4 +15,7 @@ typedef struct interactive {
 /* Reads and runs lines until the user ends the session. Ctrl-C cancels the line, or the computation. */
 void interactive_run(const interactive *p);
 
+/* Ctrl-C came since the line was entered. */
+bool interactive_stopped(void);
+
 #endif

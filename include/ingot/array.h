@@ -108,6 +108,10 @@ IG_API ig_status ig_prepare(ig_array *const *arrays, const int *counts, int n);
  * evaluation, and between the parts of a long program on the CPU. Safe to call from a signal handler. */
 IG_API void ig_cancel(void);
 
+/* The same for evaluations that run now and for all that start later: for a program that is about to end, whose last
+ * evaluation may be over when the request comes. Safe to call from a signal handler. */
+IG_API void ig_cancel_all(void);
+
 /* As ig_eval, and donates arrays: the evaluation may overwrite their memory, so a training step needs no
  * second copy of the arrays that it replaces. Donated arrays, and views of them, have no elements
  * afterwards: evaluating an array that needs them is an error. */
