@@ -479,7 +479,8 @@ static const builtin builtins[] = {
      {"path"},
      1,
      "path",
-     "the array of an .npy, .csv, .tsv or .txt file; those of an .npz or .safetensors file, by "
+     "the array of an .npy, .csv, .tsv or .txt file; those of an .npz, .safetensors or .gguf file, "
+     "by "
      "name: "
      "load(path)[\"x\"]",
      run_load},

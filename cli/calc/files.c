@@ -85,8 +85,9 @@ bool run_load(calc *c, const expr *n, const value *args, value *out)
         return false;
     const char *path = args[0].u.s;
     note_file(c, path);
-    return holds_names(path) ? load_named(c, n, path, out)
-                             : calc_give(c, n->where, ig_load(path), out);
+    return holds_names(path) || ends_with(path, ".gguf")
+               ? load_named(c, n, path, out)
+               : calc_give(c, n->where, ig_load(path), out);
 }
 
 /* The numbers of a text, row by row. */

@@ -247,7 +247,7 @@ static bool takes_file(const char *function, int n, const char *file)
     static const struct {
         const char *function, *endings;
     } rows[] = {{"kernel", ".cu .cuh "},
-                {"load", ".npy .npz .safetensors .csv .tsv .txt "},
+                {"load", ".npy .npz .safetensors .gguf .csv .tsv .txt "},
                 {"save", ".npy .npz .safetensors .csv .tsv .txt "}};
     const char *dot = strrchr(file, '.');
     for (size_t i = 0; function && i < sizeof rows / sizeof *rows; i++)

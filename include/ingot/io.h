@@ -64,11 +64,12 @@ IG_API ig_array *ig_tensors_get(const ig_tensors *t, const char *name);
 IG_API ig_status ig_tensors_put_text(ig_tensors *t, const char *key, const char *value);
 IG_API const char *ig_tensors_text(const ig_tensors *t, const char *key);
 
-/* Reads a .safetensors file or an .npz archive (stored or deflated); its first bytes tell which. The
- * arrays belong to the set and to no scope. Refuses a file that breaks any rule of its format, and an
- * archive with a member that is not an array. NULL on failure. */
+/* Reads a .safetensors file, an .npz archive (stored or deflated) or the tensors of a .gguf file; its first bytes tell
+ * which. The arrays belong to the set and to no scope. Those of a .gguf file use the mapped file, as with ig_tensors_map;
+ * quantized ones are f32 in a storage format (ingot/storage.h), or unpacked if there is none for their type. Refuses a file
+ * that breaks any rule of its format, and an archive with a member that is not an array. NULL on failure. */
 IG_API ig_tensors *ig_tensors_load(const char *path);
-/* The same for a .safetensors file, without a copy: the arrays use the mapped file, which must not change as long as
+/* The same for a .safetensors or .gguf file, without a copy: the arrays use the mapped file, which must not change as long as
  * they live. An array is copied if it is not aligned, or if it ends less than 64 bytes before the end of the
  * last page. */
 IG_API ig_tensors *ig_tensors_map(const char *path);

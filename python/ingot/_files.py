@@ -26,7 +26,7 @@ def _named(call, bytes, ending):
 
 
 def load(path):
-    """Reads an array (.npy, .csv, .tsv, .txt, .zarr, .h5, images), or a dictionary of arrays (.npz, .safetensors). In .parquet files,
+    """Reads an array (.npy, .csv, .tsv, .txt, .zarr, .h5, images), or a dictionary of arrays (.npz, .safetensors, .gguf). In .parquet files,
     which need pyarrow, columns of texts become lists. A file that is open for reading bytes must be .npy or .npz."""
     if hasattr(path, "read"):
         bytes = path.read()
@@ -39,7 +39,7 @@ def load(path):
                          "safetensors.torch.save_file(net.state_dict(), path)")
     if os.fspath(path).endswith(".parquet"):
         return _load_parquet(path)
-    return _ingot._load_all(path) if os.fspath(path).endswith(_SETS) else _ingot._load(path)
+    return _ingot._load_all(path) if os.fspath(path).endswith((*_SETS, ".gguf")) else _ingot._load(path)
 
 
 def _load_parquet(path):

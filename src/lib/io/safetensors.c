@@ -5,6 +5,7 @@
  * before memory is allocated for any tensor.
  */
 #include "lib/io/file.h"
+#include "lib/io/gguf.h"
 #include "lib/io/npz.h"
 #include "lib/io/safetensors.h"
 #include "lib/io/tensors.h"
@@ -458,6 +459,11 @@ static ig_status tensor_map(struct loader *l, const struct slot *slot, struct ma
 
 static ig_status file_map(struct loader *l)
 {
+    unsigned char first[IO_PEEK_BYTES];
+    size_t got = 0;
+    TRY(io_peek(&l->file, first, sizeof first, &got));
+    if (gguf_begins(first, got))
+        return gguf_tensors_load(&l->file, l->set);
     TRY(header_read(l));
     TRY(slots_order(l));
     struct mapping *m = mapping_new(&l->file);
@@ -482,6 +488,8 @@ static ig_status file_read(struct loader *l)
     TRY(io_peek(&l->file, first, sizeof first, &got));
     if (npz_begins(first, got))
         return npz_read(&l->file, l->set);
+    if (gguf_begins(first, got))
+        return gguf_tensors_load(&l->file, l->set);
     TRY(header_read(l));
     TRY(slots_order(l));
     for (int i = 0; i < l->set->arrays.n; i++)
