@@ -13,7 +13,8 @@ typedef struct part {
 } part;
 
 static const part graphs = {"CUDA graphs are", "launch the kernels one by one"};
-static const part textures = {"textures and surfaces are", "read the data through a pointer"};
+static const part textures = {"texture references, mipmaps and views are",
+                              "use a texture object with one level"};
 static const part driver = {"the CUDA driver API is",
                             "use the runtime API (cudaMalloc, kernel<<<>>>)"};
 static const part graphics = {"OpenGL, Vulkan and Direct3D buffers are",
@@ -31,12 +32,8 @@ static const struct {
     {&graphs,
      "cudaGraph cudaStreamCapture cudaStreamBeginCapture cudaStreamEndCapture cudaUserObject"},
     {&textures,
-     "cudaTexture cudaCreateTexture cudaDestroyTexture cudaGetTexture cudaBindTexture "
-     "cudaUnbindTexture cudaCreateSurface cudaDestroySurface cudaBindSurface cudaSurface "
-     "cudaResource cudaAddressMode cudaFilterMode cudaReadMode cudaChannelFormat "
-     "cudaCreateChannelDesc cudaArray cudaMipmapped cudaMallocArray cudaMalloc3DArray "
-     "cudaMallocMipmapped cudaFreeArray cudaFreeMipmapped cudaMemcpyToArray cudaMemcpyFromArray "
-     "cudaMemcpy2DToArray cudaMemcpy2DFromArray texture tex1D tex2D tex3D surf1D surf2D surf3D"},
+     "cudaBindTexture cudaUnbindTexture cudaBindSurface cudaMipmapped cudaMallocMipmapped "
+     "cudaFreeMipmapped cudaGetMipmapped cudaResourceView cudaArraySparse texture surface"},
     {&library,
      "cublas CUBLAS cufft CUFFT curand CURAND cusparse CUSPARSE cusolver CUSOLVER cudnn CUDNN "
      "nvrtc NVRTC nccl thrust"},

@@ -14,6 +14,7 @@
     FILE(ingot_launch_h, "ingot_launch.h", "cli/cuda/include/ingot_launch.h") \
     FILE(ingot_device_h, "ingot_device.h", "cli/cuda/include/ingot_device.h") \
     FILE(ingot_memory_h, "ingot_memory.h", "cli/cuda/include/ingot_memory.h") \
+    FILE(ingot_textures_h, "ingot_textures.h", "cli/cuda/include/ingot_textures.h") \
     FILE(ingot_streams_h, "ingot_streams.h", "cli/cuda/include/ingot_streams.h") \
     FILE(ingot_pools_h, "ingot_pools.h", "cli/cuda/include/ingot_pools.h") \
     FILE(ingot_functions_h, "ingot_functions.h", "cli/cuda/include/ingot_functions.h") \
@@ -58,10 +59,13 @@ static const char *const same[] = {
     /* cooperative groups */
     "cooperative_groups/memcpy_async.h", "cooperative_groups/reduce.h", "cooperative_groups/scan.h",
     /* the runtime */
-    "builtin_types.h", "cuda.h", "cuda_profiler_api.h", "cuda_runtime_api.h",
-    "device_atomic_functions.h", "device_functions.h", "device_launch_parameters.h",
-    "device_types.h", "driver_types.h", "helper_string.h", "host_defines.h", "math_functions.h",
-    "sm_20_atomic_functions.h", "sm_30_intrinsics.h", "vector_functions.h", "vector_types.h"};
+    "builtin_types.h", "channel_descriptor.h", "cuda.h", "cuda_profiler_api.h",
+    "cuda_runtime_api.h", "device_atomic_functions.h", "device_functions.h",
+    "device_launch_parameters.h", "device_types.h", "driver_types.h", "helper_string.h",
+    "host_defines.h", "math_functions.h", "sm_20_atomic_functions.h", "sm_30_intrinsics.h",
+    "surface_functions.h", "surface_indirect_functions.h", "surface_types.h",
+    "texture_fetch_functions.h", "texture_indirect_functions.h", "texture_types.h",
+    "vector_functions.h", "vector_types.h"};
 
 static const char runtime[] = "#include \"cuda_runtime.h\"\n";
 

@@ -40,6 +40,7 @@
 #include "ingot_launch.h"
 #include "ingot_device.h"
 #include "ingot_memory.h"
+#include "ingot_textures.h"
 #include "ingot_streams.h"
 #include "ingot_pools.h"
 #include "ingot_functions.h"

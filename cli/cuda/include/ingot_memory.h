@@ -176,9 +176,22 @@ struct cudaExtent {
 struct cudaPos {
     size_t x, y, z;
 };
+struct cudaArray : ig_cuda_array {
+};
+typedef struct cudaArray *cudaArray_t;
+enum {
+    cudaArrayDefault = 0,
+    cudaArrayLayered = 1,
+    cudaArraySurfaceLoadStore = 2,
+    cudaArrayCubemap = 4,
+    cudaArrayTextureGather = 8
+};
+/* Positions and the extent's width count the texels of an array, or bytes if there is none. */
 struct cudaMemcpy3DParms {
+    cudaArray_t srcArray;
     cudaPos srcPos;
     cudaPitchedPtr srcPtr;
+    cudaArray_t dstArray;
     cudaPos dstPos;
     cudaPitchedPtr dstPtr;
     cudaExtent extent;
@@ -199,18 +212,24 @@ IG_CALL cudaMalloc3D(cudaPitchedPtr *p, cudaExtent e, IG_HERE)
 }
 namespace ig_cuda
 {
+IG_CALL copy_box(const ig_cuda_box &to, const ig_cuda_box &from_, cudaExtent e, cudaMemcpyKind kind,
+                 place at, cudaStream_t stream = 0, int is_async = 0)
+{
+    const size_t extent[] = {e.width, e.height, e.depth};
+    from(at);
+    return (cudaError_t)ig_cuda_copy_box(&to, &from_, extent, kind, stream, is_async);
+}
+static inline ig_cuda_box box_of(cudaArray_t a, const cudaPitchedPtr &p, const cudaPos &o)
+{
+    return {a, (char *)p.ptr, p.pitch, p.ysize, o.x * (a ? a->texel_bytes : 1), o.y, o.z};
+}
 IG_CALL copy_3d(const cudaMemcpy3DParms *p, place at, cudaStream_t stream = 0, int is_async = 0)
 {
-    const cudaPitchedPtr &to = p->dstPtr, &from = p->srcPtr;
-    cudaError_t e = to.ptr && from.ptr ? cudaSuccess : fail(cudaErrorInvalidValue);
-    for (size_t z = 0; z < p->extent.depth && !e; z++) {
-        const size_t to_row = (p->dstPos.z + z) * to.ysize + p->dstPos.y;
-        const size_t from_row = (p->srcPos.z + z) * from.ysize + p->srcPos.y;
-        e = copy((char *)to.ptr + to_row * to.pitch + p->dstPos.x, to.pitch,
-                 (const char *)from.ptr + from_row * from.pitch + p->srcPos.x, from.pitch,
-                 p->extent.width, p->extent.height, p->kind, at, stream, is_async);
-    }
-    return e;
+    const cudaArray_t array = p->dstArray ? p->dstArray : p->srcArray;
+    cudaExtent e = p->extent;
+    e.width *= array ? array->texel_bytes : 1;
+    return copy_box(box_of(p->dstArray, p->dstPtr, p->dstPos),
+                    box_of(p->srcArray, p->srcPtr, p->srcPos), e, p->kind, at, stream, is_async);
 }
 IG_CALL fill_3d(cudaPitchedPtr p, int value, cudaExtent e, place at, cudaStream_t stream = 0,
                 int is_async = 0)

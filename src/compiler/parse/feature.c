@@ -106,7 +106,11 @@ static void visit(collector *c, kernel_expr *e)
     for (uint32_t i = 0; i < e->n_args; i++)
         visit(c, e->args[i]);
     switch (e->kind) {
-    case EXPR_CALL: add_callee(c, e->as.function); break;
+    case EXPR_CALL:
+        add_callee(c, e->as.function);
+        if (part_has_texture(c->p, e->as.function))
+            use(c, FEATURE_TEXTURE, e->place);
+        break;
     case EXPR_BUILTIN: use_builtin(c, e); break;
     case EXPR_UPDATE:
         if (e->as.compute->kind == TYPE_F64)

@@ -9,7 +9,8 @@
     PART(halves, "src/compiler/library/halves.cu") \
     PART(heap, "src/compiler/library/heap.cu") \
     PART(grid, "src/compiler/library/grid.cu") \
-    PART(types, "src/compiler/library/types.cu")
+    PART(types, "src/compiler/library/types.cu") \
+    PART(textures, "src/compiler/library/textures.cu")
 
 #define EMBED(id, path) INCLUDE_FILE("compiler_library_" #id, path);
 PARTS(EMBED)
@@ -66,6 +67,13 @@ static const struct {
                       HALF_TESTS("le") HALF_TESTS("lt")},
     {PART_heap, "ig_heap_get ig_heap_put"},
     {PART_grid, "ig_grid_sync"},
+    {PART_textures,
+     "cudaTextureObject_t cudaSurfaceObject_t cudaSurfaceBoundaryMode cudaBoundaryModeZero "
+     "cudaBoundaryModeClamp cudaBoundaryModeTrap tex1Dfetch tex1D tex2D tex3D tex1DLayered "
+     "tex2DLayered texCubemap texCubemapLayered tex2Dgather tex1DLod tex2DLod tex3DLod "
+     "tex1DLayeredLod tex2DLayeredLod tex1DGrad tex2DGrad tex3DGrad surf1Dread surf1Dwrite "
+     "surf2Dread surf2Dwrite surf3Dread surf3Dwrite surf1DLayeredread surf1DLayeredwrite "
+     "surf2DLayeredread surf2DLayeredwrite surfCubemapread surfCubemapwrite"},
     {PART_types, "array pair make_pair make_unsigned make_unsigned_t make_signed make_signed_t"},
 };
 
@@ -81,13 +89,24 @@ void part_names(parser *p)
         }
 }
 
+static const char library_file[] = "<library>";
+
+bool part_has_texture(const parser *p, const kernel_function *f)
+{
+    kernel_where where;
+    const bool named =
+        strncmp(f->source_name, "tex", 3) == 0 || strncmp(f->source_name, "surf", 4) == 0;
+    return named && kernel_source_where(&p->tree->unit.source, f->place, &where) &&
+           strcmp(where.name, library_file) == 0;
+}
+
 /* Parses the part as a file of its own, outside of the function that names it. */
 static void parse_part(parser *p, void *context)
 {
     const int part = *(const int *)context;
     kernel_tokens tokens;
     const kernel_options plain = {.skip_unknown = true};
-    kernel_file *file = kernel_source_add(&p->tree->unit.source, "<library>", NULL,
+    kernel_file *file = kernel_source_add(&p->tree->unit.source, library_file, NULL,
                                           texts[part].text, (size_t)*texts[part].bytes, 0);
     if (!file || kernel_preprocess(&p->tree->unit, file, &plain, &tokens) != IG_OK)
         kernel_arena_fail(p->arena, "the library");

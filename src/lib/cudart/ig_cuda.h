@@ -92,6 +92,46 @@ IG_CUDA_API int ig_cuda_symbol(const void *shadow, void **at, size_t *bytes);
 /* A range of it, which must lie inside. */
 IG_CUDA_API int ig_cuda_symbol_range(const void *shadow, size_t offset, size_t bytes, void **at);
 
+/* Texels: the bits of their components, and 0 for signed integers, 1 for unsigned ones, 2 for floats. */
+typedef struct ig_cuda_texels {
+    int bits[4], kind;
+} ig_cuda_texels;
+/* An array of texels in one to three dimensions, as in CUDA: height and depth may be 0. Its flags are CUDA's. */
+typedef struct ig_cuda_array {
+    ig_cuda_texels texels;
+    size_t width, height, depth, texel_bytes;
+    unsigned flags;
+    char *data; /* its rows, without gaps */
+} ig_cuda_array;
+IG_CUDA_API int ig_cuda_array_new(ig_cuda_array **array, ig_cuda_texels texels, size_t width,
+                                  size_t height, size_t depth, unsigned flags);
+IG_CUDA_API int ig_cuda_array_free(ig_cuda_array *array);
+/* One side of a copy of planes of rows: an array, or memory with `rows` rows of `pitch` bytes per plane; x counts
+ * bytes. */
+typedef struct ig_cuda_box {
+    ig_cuda_array *array;
+    char *at;
+    size_t pitch, rows, x, y, z;
+} ig_cuda_box;
+/* extent: bytes, rows, planes. */
+IG_CUDA_API int ig_cuda_copy_box(const ig_cuda_box *to, const ig_cuda_box *from,
+                                 const size_t extent[3], int kind, void *stream, int is_async);
+/* What a texture or surface reads, and how; numbers are those of CUDA's enums. Of memory (resource 2), width is in
+ * bytes; of rows of memory (3), in texels. */
+typedef struct ig_cuda_texture {
+    int resource;
+    ig_cuda_array *array;
+    void *at;
+    ig_cuda_texels texels;
+    size_t width, height, pitch;
+    int address[3], filter, read_mode, normalized, srgb;
+    float border[4];
+} ig_cuda_texture;
+IG_CUDA_API int ig_cuda_texture_new(unsigned long long *object, const ig_cuda_texture *about);
+IG_CUDA_API int ig_cuda_texture_free(unsigned long long object);
+IG_CUDA_API int ig_cuda_surface_new(unsigned long long *object, const ig_cuda_texture *about);
+IG_CUDA_API int ig_cuda_surface_free(unsigned long long object);
+
 /* Streams and events. NULL is the default stream, 1 and 2 are cudaStreamLegacy and cudaStreamPerThread. */
 IG_CUDA_API int ig_cuda_stream_new(void **stream, unsigned flags, int priority);
 IG_CUDA_API int ig_cuda_stream_free(void *stream);
