@@ -434,6 +434,12 @@ static lower_value others(lower *l, const kernel_expr *e)
     case BUILTIN_CONVERT_RU:
     case BUILTIN_CONVERT_RD: return lower_value_of(l, t, convert(l, e, v));
     case BUILTIN_BITCAST: return bitcast(l, e, v);
+    case BUILTIN_SHARED_ADDRESS:
+    case BUILTIN_SHARED_POINTER:
+        return lower_value_of(l, t,
+                              lower_map(l,
+                                        e->builtin == BUILTIN_SHARED_POINTER ? OP_add : OP_subtract,
+                                        IG_U64, v[0].reg[0], lower_special(l, ORIGIN_SHARED)));
     default:
         lower_fail(l, IG_ERR_UNSUPPORTED, "the CPU does not know %s",
                    kernel_builtin_rows[e->builtin].name);

@@ -405,7 +405,6 @@ static void refuse(lower *l)
         kernel_feature feature;
         const char *remedy;
     } refused[] = {
-        {FEATURE_PTX, "write it in CUDA C, or run it on an NVIDIA GPU"},
         {FEATURE_CDP, "launch from the host"},
         {FEATURE_FUNCTION_POINTER, "call the functions by their names"},
     };

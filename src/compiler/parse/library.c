@@ -10,7 +10,8 @@
     PART(heap, "src/compiler/library/heap.cu") \
     PART(grid, "src/compiler/library/grid.cu") \
     PART(types, "src/compiler/library/types.cu") \
-    PART(textures, "src/compiler/library/textures.cu")
+    PART(textures, "src/compiler/library/textures.cu") \
+    PART(ptx, "src/compiler/library/ptx.cu")
 
 #define EMBED(id, path) INCLUDE_FILE("compiler_library_" #id, path);
 PARTS(EMBED)
@@ -75,6 +76,17 @@ static const struct {
      "surf2Dread surf2Dwrite surf3Dread surf3Dwrite surf1DLayeredread surf1DLayeredwrite "
      "surf2DLayeredread surf2DLayeredwrite surfCubemapread surfCubemapwrite"},
     {PART_types, "array pair make_pair make_unsigned make_unsigned_t make_signed make_signed_t"},
+    {PART_ptx,
+     "ig_add_carry ig_bfloat162 ig_bits ig_copy_async ig_dp2a_s ig_dp2a_u ig_dp4a_us "
+     "ig_extract ig_find_set ig_half2 ig_high ig_insert ig_ldmatrix ig_ldmatrix_trans "
+     "ig_ldmatrix_x2 ig_ldmatrix_x2_trans ig_ldmatrix_x4 ig_ldmatrix_x4_trans ig_lop3 "
+     "ig_match_all ig_mma_f64 ig_mma_k16_bf16 ig_mma_k16_f16 ig_mma_k16_half "
+     "ig_mma_k16_s8_s8 ig_mma_k16_s8_u8 ig_mma_k16_u8_s8 ig_mma_k16_u8_u8 ig_mma_k32_s8_s8 "
+     "ig_mma_k32_s8_u8 ig_mma_k32_u8_s8 ig_mma_k32_u8_u8 ig_mma_k4_tf32 ig_mma_k8_bf16 "
+     "ig_mma_k8_f16 ig_mma_k8_half ig_mma_k8_tf32 ig_mma_n8_s8_s8 ig_mma_n8_s8_u8 "
+     "ig_mma_n8_u8_s8 ig_mma_n8_u8_u8 ig_movmatrix ig_permute ig_shuffle ig_shuffle_down "
+     "ig_shuffle_up ig_shuffle_xor ig_stmatrix ig_stmatrix_x2 ig_stmatrix_x4 ig_sub_borrow "
+     "ig_tf32"},
 };
 
 void part_names(parser *p)

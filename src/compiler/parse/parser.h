@@ -772,6 +772,11 @@ const kernel_type *fragment_type(parser *p, kernel_place place); /* at "<" */
 /* stmt.c */
 kernel_stmt *stmt_add(parser *p, stmt_list *out, stmt_kind kind, kernel_place place);
 kernel_stmt *parse_body(parser *p); /* at "{" */
+/* Parses statements of CUDA C that a statement at place stands for. */
+void parse_text(parser *p, const char *c, kernel_place place, stmt_list *out);
+
+/* ptx.c: after "asm"; the statements that it stands for */
+void parse_asm(parser *p, kernel_place place, stmt_list *out);
 
 /* local.c */
 bool at_declaration(parser *p); /* "float(x);" and "T{};" are expressions */

@@ -321,6 +321,8 @@ static uint8_t builtin_space(const kernel_expr *e)
 {
     if (e->builtin == BUILTIN_MEMCPY || e->builtin == BUILTIN_MEMSET)
         return e->args[0]->space;
+    if (e->builtin == BUILTIN_SHARED_POINTER)
+        return SPACE_SHARED;
     return type_is_pointer(e->type) ? SPACE_GLOBAL : SPACE_UNSET;
 }
 

@@ -1,4 +1,6 @@
 /* Statements of a function's body. After an error, parsing continues after the statement. */
+#include <string.h>
+
 #include "compiler/parse/parser.h"
 
 static void parse_statement(parser *p, stmt_list *out);
@@ -528,18 +530,34 @@ static void parse_jump(parser *p, stmt_list *out)
     expect(p, TOKEN_SEMICOLON, is_break ? "after 'break'" : "after 'continue'");
 }
 
-/* asm volatile ("..." : ...); : PTX is not parsed. The kernel is refused on devices that cannot run it. */
-static void parse_asm(parser *p, stmt_list *out)
+void parse_text(parser *p, const char *c, kernel_place place, stmt_list *out)
+{
+    kernel_tokens tokens;
+    const kernel_options plain = {.skip_unknown = true};
+    kernel_file *file =
+        kernel_source_add(&p->tree->unit.source, "<PTX>", NULL, c, strlen(c), place);
+    if (!file || kernel_preprocess(&p->tree->unit, file, &plain, &tokens) != IG_OK)
+        kernel_arena_fail(p->arena, "inline PTX");
+    for (uint32_t i = 0; i < tokens.count; i++)
+        tokens.at[i].place = place;
+    const kernel_token *const back = p->t;
+    p->t = tokens.at;
+    while (!at(p, TOKEN_END))
+        parse_statement(p, out);
+    p->t = back;
+}
+
+static void parse_asm_block(parser *p, stmt_list *out)
 {
     const kernel_place place = (p->t++)->place;
-    while (accept_word(p, KEYWORD_volatile) || accept_word(p, KEYWORD___volatile__))
-        ;
-    if (!at(p, TOKEN_LPAREN))
-        expect(p, TOKEN_LPAREN, "after 'asm'");
-    p->t = skip_group(p->t);
-    expect(p, TOKEN_SEMICOLON, "after 'asm'");
-    stmt_add(p, out, STMT_EXPR, place)->value =
-        expr_builtin(p, place, BUILTIN_PTX, type_word_of(p, WORD_VOID), 0, NULL);
+    kernel_stmt *s = stmt_add(p, out, STMT_BLOCK, place);
+    stmt_list inner;
+    list_new(&inner);
+    p->scope = scope_open(p, p->scope, true);
+    scope *mine = p->scope;
+    parse_asm(p, place, &inner);
+    scope_close(p, mine);
+    s->body = inner.first;
 }
 
 static void parse_pragma(parser *p)
@@ -569,7 +587,7 @@ static bool parse_keyword_statement(parser *p, stmt_list *out)
     case KEYWORD_continue: parse_jump(p, out); break;
     case KEYWORD_asm:
     case KEYWORD___asm:
-    case KEYWORD___asm__: parse_asm(p, out); break;
+    case KEYWORD___asm__: parse_asm_block(p, out); break;
     case KEYWORD_using:
         p->t++;
         parse_using(p);

@@ -421,6 +421,8 @@ static void memory(printer *p, const kernel_expr *e)
 {
     static const char letters[] = "pgclpp";
     const bool copy = e->builtin == BUILTIN_MEMCPY;
+    if (e->builtin == BUILTIN_SHARED_ADDRESS || e->builtin == BUILTIN_SHARED_POINTER)
+        refuse_missing(p, e, "IG-SHADDR");
     if (e->builtin != BUILTIN_MEMCPY && e->builtin != BUILTIN_MEMSET)
         refuse_missing(p, e, "IG-NEW");
     const uint8_t to = e->args[0]->space, from = copy ? e->args[1]->space : SPACE_UNSET;

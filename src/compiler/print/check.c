@@ -54,7 +54,7 @@ static const struct {
 } never[] = {
     {FEATURE_CDP, "launch the other kernel from the host"},
     {FEATURE_GRIDSYNC, "split the kernel into two launches there"},
-    {FEATURE_PTX, "write it in CUDA C; PTX is for NVIDIA's GPUs alone"},
+    {FEATURE_SHARED_ADDRESS, "use pointers to shared memory"},
     {FEATURE_RECURSION, "write it as a loop"},
     {FEATURE_FUNCTION_POINTER, "call the functions by their names"},
     {FEATURE_NEW, "pass memory in from the host"},

@@ -149,6 +149,7 @@ void print_builtin_cuda(printer *p, const kernel_expr *e, int level)
                   wrap ? "(" : "", wrap ? ")" : "");
     } else if (name) {
         p->extremes = p->extremes || strncmp(name, "__ig_", 5) == 0;
+        p->timer = p->timer || e->builtin == BUILTIN_GLOBALTIMER;
         print_call(p, name, e, e->n_args);
     } else {
         print_refuse(p, e->place, "IG-CUDA", NULL, "use the source as it is",
@@ -269,6 +270,14 @@ void print_cuda_prelude(printer *p)
         "    asm(\"%s.NaN.f32 %%0, %%1, %%2;\" : \"=f\"(r) : \"f\"(x), \"f\"(y));\n"
         "    return r;\n#else\n"
         "    return x != x || y != y ? x + y : f%sf(x, y);\n#endif\n}\n";
+    if (p->timer) {
+        print_part_begin(p, &p->top, NULL);
+        text_add(&p->top, "#ifndef __INGOT__\n"
+                          "static __device__ unsigned long long __globaltimer()\n{\n"
+                          "    unsigned long long t;\n"
+                          "    asm volatile(\"mov.u64 %%0, %%%%globaltimer;\" : \"=l\"(t));\n"
+                          "    return t;\n}\n#endif\n\n");
+    }
     if (!p->extremes)
         return;
     print_part_begin(p, &p->top, NULL);

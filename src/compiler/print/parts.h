@@ -97,6 +97,7 @@ typedef struct printer {
     print_name *taken[NAME_SLOTS];     /* all used names; hashed by text */
     bool preludes[PRELUDES];
     bool extremes;                 /* CUDA: __ig_fmin_nan or __ig_fmax_nan is used */
+    bool timer;                    /* CUDA: __globaltimer is used */
     bool float_atomics;            /* CUDA: an atomic of floats that CUDA lacks is used */
     const kernel_struct **structs; /* the structs in use */
     uint32_t n_structs, structs_room;
