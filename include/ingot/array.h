@@ -154,7 +154,9 @@ IG_API const void *ig_data(ig_array *x);
  * history, and its elements are in host memory. Otherwise NULL, without an error. Never evaluates. Not for complex
  * dtypes. */
 IG_API const void *ig_peek(const ig_array *x);
-/* The same, to write to the elements: NULL unless the caller has the only reference to x and nothing else uses its memory. Valid
+/* True if x is evaluated and its elements are memory that Ingot does not own: the caller's (ig_from_memory) or a mapped file's. */
+IG_API bool ig_is_borrowed(const ig_array *x);
+/* The same as ig_peek, to write to the elements: NULL unless the caller has the only reference to x and nothing else uses its memory. Valid
  * until x is used again. */
 IG_API void *ig_poke(ig_array *x);
 

@@ -21,7 +21,7 @@ def _to_device(self, device, /, *, stream=None):
 def _as_numpy(self, dtype=None, copy=None):
     import numpy
     source = self.astype(_ingot.float32) if self.dtype == _ingot.bfloat16 else self
-    view = numpy.asarray(memoryview(source))
+    view = numpy.asarray(memoryview(self) if source is self and not copy else _ingot._values(source))
     if copy is False and source is not self:
         raise ValueError("NumPy has no bfloat16, so a copy is needed")
     if dtype is not None and view.dtype != dtype:
@@ -32,7 +32,7 @@ def _as_numpy(self, dtype=None, copy=None):
 
 
 def _numpy(self):
-    """The elements as a NumPy array, read-only and without a copy on the CPU."""
+    """The elements as a NumPy array: of an array on the CPU over the same memory, otherwise a read-only copy."""
     return _as_numpy(self)
 
 
@@ -52,14 +52,18 @@ def _array_interface(self):
     """The elements in host memory, for libraries that read them by their address."""
     try:
         import numpy
-        return numpy.asarray(memoryview(self)).__array_interface__
+        return numpy.asarray(_ingot._values(self)).__array_interface__
     except Exception as error:  # hasattr must be able to ask
         raise AttributeError(f"the elements have no address in host memory: {error}") from error
 
 
 def _ctypes(self):
-    """NumPy's view of the address of the elements: x.ctypes.data."""
-    return _as_numpy(self).ctypes
+    """NumPy's view of the address of the elements in row-major order: x.ctypes.data."""
+    import numpy
+    shared = _as_numpy(self)
+    if shared.dtype.kind == "c" or not shared.flags.c_contiguous:  # the memory of complex numbers ends with the export
+        shared = numpy.asarray(_ingot._values(self))
+    return shared.ctypes
 
 
 def _arrow_array(self, type=None):
@@ -143,7 +147,7 @@ def _reduce_ex(self, protocol):
     if protocol < 5 or self.dtype == _ingot.bfloat16:
         return self.__reduce__()
     from pickle import PickleBuffer
-    return _ingot._from_bytes, (PickleBuffer(self), self.shape, str(self.dtype))
+    return _ingot._from_bytes, (PickleBuffer(_ingot._values(self)), self.shape, str(self.dtype))
 
 
 def _sizeof(self):

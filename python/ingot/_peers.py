@@ -122,27 +122,27 @@ def _datasets(module):
 
 
 def _numba(module):
-    """numba's compiled functions take our arrays as NumPy's arrays over the same memory, which cannot be written to."""
+    """numba's compiled functions take our arrays as NumPy's arrays over the same memory."""
     made = []
 
     def make():
-        from numba import types
+        from numba import types, typeof
         from numba.extending import NativeValue, models, register_model, unbox
-        from numba.np.numpy_support import from_dtype
 
         class Elements(types.Array):
-            def __init__(self, dtype, ndim):
-                super().__init__(dtype, ndim, "C", readonly=True, name=f"ingot.Array({dtype}, {ndim})")
+            def __init__(self, like):
+                super().__init__(like.dtype, like.ndim, like.layout, readonly=not like.mutable, name=f"ingot.Array({like})")
+                self.like = like
 
         def take(kind, value, context):
             array = context.pyapi.call_method(value, "numpy")
-            native = context.unbox(types.Array(kind.dtype, kind.ndim, "C", readonly=True), array)
+            native = context.unbox(kind.like, array)
             context.pyapi.decref(array)
             return NativeValue(native.value, is_error=native.is_error)
 
         register_model(Elements)(models.ArrayModel)
         unbox(Elements)(take)
-        made.append(lambda x: Elements(from_dtype(x.dtype.__numpy_dtype__), x.ndim))
+        made.append(lambda x: Elements(typeof(x.numpy())))
 
     def typeof(value, context):
         if not made:  # numba is still being imported when this is registered

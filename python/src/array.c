@@ -32,6 +32,7 @@ static void array_dealloc(PyObject *self)
         view_end(self);
     else
         ig_release(o->x);
+    exposed_free(o);
     PyObject_Free(self);
     Py_DECREF(type);
 }

@@ -37,6 +37,12 @@ static int set_shape(PyObject *self, PyObject *shape, void *unused)
                                                   "y = x.reshape(shape)");
         return -1;
     }
+    if (((array_object *)self)->exposed) {
+        PyErr_SetString(PyExc_AttributeError, "the shape cannot be set while another library, such "
+                                              "as NumPy, uses the memory of this array; use y = "
+                                              "x.reshape(shape)");
+        return -1;
+    }
     if (!check_writable(self) || !enter())
         return -1;
     ig_array *y = ig_retain(ig_reshape(array_of(self), (ig_ints){v, n}));

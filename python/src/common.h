@@ -20,6 +20,7 @@
 /* ---- the types of the module ---- */
 
 struct array_view;
+typedef struct exposure exposure; /* exposed.c */
 
 /* A variable that holds an array of the library, or a view of another Array: see view.c. */
 typedef struct array_object {
@@ -31,6 +32,8 @@ typedef struct array_object {
     int pending;                /* changes since x was evaluated; less than 0: it cannot be now */
     bool eager;                 /* changed in a loop: values are computed when they are assigned */
     bool is_readonly;
+    bool shares;       /* its memory, or its root's, is exposed: array_of asks whether it changed */
+    exposure *exposed; /* owned; of a root whose memory others may write to, else NULL */
     ig_dtype number_dtype; /* of a 0-d array that is this number, in storage format; else NONE */
     uint64_t number;
     uint32_t born; /* trace_clock when it was made: see trace.c */
@@ -50,12 +53,13 @@ extern PyTypeObject *array_type, *dtype_type, *op_type;
 extern PyObject *device_error, *shape_error;
 
 static inline bool is_array(PyObject *o) { return Py_TYPE(o) == array_type; }
-/* The value of a view or of a number, which is made if it is not known. NULL with an error of the library on failure. */
+/* The value of a view, of a number or of exposed memory, which is made if it is not known. NULL with an error of the library on
+ * failure. */
 ig_array *view_value(PyObject *o);
 static inline ig_array *array_of(PyObject *o)
 {
     ig_array *x = ((array_object *)o)->x;
-    return x ? x : view_value(o);
+    return x && !((array_object *)o)->shares ? x : view_value(o);
 }
 
 /* Puts a new object into a list, which takes it over; false with an exception if the object could not be made. */
@@ -224,6 +228,25 @@ ig_array *view_apart(PyObject *o);
 PyObject *view_made(PyObject *o, const region *r, ig_array *(*make)(ig_array *x));
 /* Ends the part of an Array that makes it a view. */
 void view_end(PyObject *o);
+/* After this no view has a value of the root's old elements. False with an exception on failure. */
+bool views_forget(array_object *root);
+/* Whether evaluations keep the history of arrays, as inside of gradients. */
+bool keeps_history(void);
+
+/* ---- memory that others may write to (exposed.c) ---- */
+
+/* Lets others write to the memory of o's root until exposed_close: the address of the root's first element. NULL if the elements can
+ * only be read, with an exception if they cannot be computed. */
+char *exposed_open(PyObject *o);
+void exposed_close(array_object *root);
+/* The elements in the memory as an array, which the root owns. NULL with an error of the library on failure. */
+ig_array *exposed_value(array_object *root);
+/* Evaluates x, a new value of an Array with exposed memory; false with an exception if that is impossible now. exposed_store copies it to the
+ * memory, and takes over the reference to it. */
+bool exposed_accepts(ig_array *x);
+bool exposed_store(array_object *root, ig_array *x);
+/* For the end of the Array. */
+void exposed_free(array_object *root);
 /* The element at an offset of the root as a constant; NULL without an exception if it cannot be read at once. */
 PyObject *element_constant(PyObject *o, int64_t offset);
 /* The bits of a Python number as an element: 1; 0 if it takes an op; -1 with the exception that NumPy raises. bits has room for

@@ -1,59 +1,111 @@
-/* Elements shared with other libraries without a copy: the buffer protocol and DLPack. Exports are read-only, because
- * arrays do not change; an exported array is held until its consumer releases it. */
+/* Elements shared with other libraries without a copy: the buffer protocol and DLPack. Buffers share the memory of Arrays on the CPU,
+ * which both sides may change (exposed.c). Other exports are read-only; an exported array is held until its consumer releases it. */
 #include "common.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- the buffer protocol ---- */
 
-/* Memory of a view: its shape and strides, and the array that holds its elements. */
+/* Memory of a view: its shape and strides, and the array that holds its elements, or the root whose memory it is. */
 typedef struct shared {
     ig_array *x;
+    array_object *root; /* the owner of the view keeps it */
     Py_ssize_t shape[IG_MAX_NDIM], strides[IG_MAX_NDIM];
 } shared;
 
-int array_getbuffer(PyObject *self, Py_buffer *view, int flags)
+static bool only_values; /* fn_values asks for elements that do not change */
+
+/* The elements of a region of the memory of o's root, which both sides may change. */
+static void *shared_memory(PyObject *o, shared *s)
 {
-    ig_array *x = array_of(self);
-    const ig_dtype dtype = ig_dtype_of(x);
-    const char *format = dtype_format(dtype);
-    view->obj = NULL;
-    if (flags & PyBUF_WRITABLE || !format) {
-        PyErr_SetString(PyExc_BufferError,
-                        format ? "the elements of an array cannot be written through a buffer"
-                               : "Python has no format for bfloat16; use astype(float32)");
-        return -1;
+    region r;
+    char *data = exposed_open(o);
+    if (!data)
+        return NULL;
+    s->root = (array_object *)array_root(o);
+    array_region(o, &r);
+    const Py_ssize_t bytes = (Py_ssize_t)ig_dtype_bytes(ig_dtype_of(s->root->x));
+    for (int i = 0; i < r.ndim; i++) {
+        s->shape[i] = (Py_ssize_t)r.shape[i];
+        s->strides[i] = (Py_ssize_t)r.stride[i] * bytes;
     }
-    shared *s = malloc(sizeof *s);
-    if (!s || !enter()) {
-        free(s);
-        PyErr_NoMemory();
-        return -1;
-    }
+    return data + r.offset * bytes + (r.part == PART_IMAG ? bytes / 2 : 0);
+}
+
+/* The elements of x, which never change. */
+static const void *shared_value(ig_array *x, shared *s)
+{
+    if (!x || !enter())
+        return raise_error();
     s->x = ig_retain(x); /* another thread may assign to items of the Array meanwhile */
     const void *data = elements(x);
     leave();
-    if (!data) {
-        ig_release(x);
-        free(s);
-        return -1;
-    }
-    const int n = ig_ndim(x);
-    Py_ssize_t stride = (Py_ssize_t)ig_dtype_bytes(dtype);
-    for (int i = n - 1; i >= 0; i--) {
+    Py_ssize_t stride = (Py_ssize_t)ig_dtype_bytes(ig_dtype_of(x));
+    for (int i = ig_ndim(x) - 1; i >= 0; i--) {
         s->shape[i] = (Py_ssize_t)ig_dim(x, i);
         s->strides[i] = stride;
         stride *= s->shape[i];
     }
+    return data;
+}
+
+static void shared_free(shared *s)
+{
+    ig_release(s->x);
+    if (s->root)
+        exposed_close(s->root);
+    free(s);
+}
+
+int array_getbuffer(PyObject *self, Py_buffer *view, int flags)
+{
+    const ig_dtype dtype = array_dtype(self);
+    const char *format = dtype_format(dtype);
+    const Py_ssize_t bytes = (Py_ssize_t)ig_dtype_bytes(dtype);
+    const bool writes = flags & PyBUF_WRITABLE, strided = (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
+    const bool shares = !only_values && (writes || (flags & PyBUF_FULL_RO) == PyBUF_FULL_RO);
+    only_values = false;
+    view->obj = NULL;
+    if (!format) {
+        PyErr_SetString(PyExc_BufferError,
+                        "Python has no format for bfloat16; use astype(float32)");
+        return -1;
+    }
+    shared *s = calloc(1, sizeof *s);
+    if (!s) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    const void *data = shares ? shared_memory(self, s) : NULL;
+    const bool can_write = data;
+    if (!data && !PyErr_Occurred() && !writes)
+        data = shared_value(array_of(self), s);
+    const ig_ints shape = array_shape(self);
+    Py_ssize_t n = 1;
+    bool in_order = true;
+    for (int i = shape.n - 1; i >= 0; i--) {
+        in_order = in_order && (s->shape[i] == 1 || s->strides[i] == n * bytes);
+        n *= (Py_ssize_t)shape.v[i];
+    }
+    if (!data || (!in_order && !strided && n)) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_BufferError,
+                            data ? "the elements of this view do not follow each other in memory; "
+                                   "use a copy()"
+                                 : "the elements of this array cannot be written through a buffer; "
+                                   "use a copy() on the CPU");
+        shared_free(s);
+        return -1;
+    }
     *view = (Py_buffer){.buf = (void *)data,
                         .obj = Py_NewRef(self),
-                        .len = (Py_ssize_t)((size_t)ig_size(x) * ig_dtype_bytes(dtype)),
-                        .itemsize = (Py_ssize_t)ig_dtype_bytes(dtype),
-                        .readonly = 1,
-                        .ndim = n,
+                        .len = n * bytes,
+                        .itemsize = bytes,
+                        .readonly = !can_write,
+                        .ndim = shape.n,
                         .format = flags & PyBUF_FORMAT ? (char *)format : NULL,
                         .shape = flags & PyBUF_ND ? s->shape : NULL,
-                        .strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? s->strides : NULL,
+                        .strides = strided ? s->strides : NULL,
                         .internal = s};
     return 0;
 }
@@ -61,9 +113,15 @@ int array_getbuffer(PyObject *self, Py_buffer *view, int flags)
 void array_releasebuffer(PyObject *self, Py_buffer *view)
 {
     (void)self;
-    shared *s = view->internal;
-    ig_release(s->x);
-    free(s);
+    shared_free(view->internal);
+}
+
+/* _values(x): a memoryview of the elements, which cannot be written to and do not change with x. */
+static PyObject *fn_values(PyObject *self, PyObject *o)
+{
+    (void)self;
+    only_values = is_array(o);
+    return PyMemoryView_FromObject(o);
 }
 
 /* ---- DLPack: the structs of its C interface, version 1 ---- */
@@ -575,6 +633,7 @@ static PyObject *fn_from_dlpack(PyObject *self, PyObject *args, PyObject *kwargs
 }
 
 PyMethodDef exchange_functions[] = {
+    {"_values", fn_values, METH_O, NULL},
     {"from_dlpack", (PyCFunction)(void (*)(void))fn_from_dlpack, METH_VARARGS | METH_KEYWORDS,
      "from_dlpack(x, /, *, device=None, copy=None)\n--\n\nAn array over the elements of another "
      "library's array, without "

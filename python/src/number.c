@@ -119,7 +119,7 @@ const void *number_known(PyObject *number, ig_dtype dtype)
         return o->number_dtype == dtype ? &o->number : NULL;
     const bool fits = !o->view && ig_ndim(o->x) == 0 && ig_dtype_of(o->x) == dtype;
     const void *bits = fits ? ig_peek(o->x) : NULL;
-    return bits ? bits : fits && ig_is_evaluated(o->x) ? ig_data(o->x) : NULL;
+    return bits ? bits : fits && ig_is_evaluated(o->x) ? ig_data(array_of(number)) : NULL;
 }
 
 bool element_set(PyObject *o, int64_t i, PyObject *value)

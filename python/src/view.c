@@ -21,7 +21,8 @@ PyObject *array_root(PyObject *o)
 {
     if (object(o)->view)
         return (PyObject *)object(o)->view->root;
-    array_of(o); /* makes the array of a number */
+    if (!object(o)->x)
+        array_of(o); /* makes the array of a number */
     return o;
 }
 
@@ -71,6 +72,7 @@ static void know(array_object *o, ig_array *x)
 {
     array_object *root = o->view->root;
     o->x = x;
+    o->shares = root->shares;
     o->view->previous = NULL;
     o->view->next = root->known;
     if (root->known)
@@ -90,11 +92,11 @@ static ig_array *forget(array_object *o)
     if (v->next)
         v->next->view->previous = v->previous;
     o->x = NULL;
+    o->shares = false;
     return x;
 }
 
-/* After this no view has a value of the root's old elements. */
-static bool forget_all(array_object *root)
+bool views_forget(array_object *root)
 {
     while (root->known) {
         ig_array *x = forget(root->known);
@@ -110,10 +112,14 @@ ig_array *view_value(PyObject *o)
     array_object *self = object(o);
     if (self->number_dtype)
         return self->x = ig_scope_forget(ig_constant(&self->number, self->number_dtype));
+    array_object *root = self->view ? self->view->root : self;
+    ig_array *whole = root->exposed ? exposed_value(root) : root->x;
+    if (!whole || !self->view || self->x)
+        return whole && self->view ? self->x : whole;
     if (ig_scope_begin() != IG_OK)
         return NULL;
     array_region(o, &r);
-    ig_array *x = ig_retain(region_read(self->view->root->x, &r));
+    ig_array *x = ig_retain(region_read(whole, &r));
     ig_scope_end();
     if (x)
         know(self, x);
@@ -267,7 +273,7 @@ bool check_writable(PyObject *o)
     return false;
 }
 
-static bool keeps_history(void)
+bool keeps_history(void)
 {
     const bool kept = ig_keep_history(true);
     ig_keep_history(kept);
@@ -322,6 +328,8 @@ static bool own_elements(array_object *root)
  * the root's old elements, which can then be changed in place. */
 static int settle(array_object *root, ig_array *also)
 {
+    if (root->exposed)
+        return 0;
     if (ig_is_evaluated(root->x) && (root->pending < 0 || ig_peek(root->x))) {
         root->pending = root->pending < 0 ? root->pending : 0;
         return 0;
@@ -351,8 +359,14 @@ int array_settle(PyObject *o)
 
 static bool replace(array_object *root, ig_array *x, ig_array *also)
 {
+    if (root->exposed && !exposed_accepts(x)) {
+        ig_release(x);
+        return false;
+    }
+    if (root->exposed) /* another thread may have ended it */
+        return exposed_store(root, x);
     ig_array *old = root->x;
-    if (!forget_all(root) || !release_after_calls(old)) {
+    if (!views_forget(root) || !release_after_calls(old)) {
         ig_release(x);
         return false;
     }
@@ -370,7 +384,7 @@ static bool write_by_op(array_object *root, const region *r, ig_array *x, ig_arr
                                                         : dtype == IG_C64 ? IG_F32
                                                                           : IG_F64;
     ig_array *value = fitted(x, (ig_ints){r->shape, r->ndim}, part);
-    ig_array *y = value ? ig_retain(region_write(root->x, r, value)) : NULL;
+    ig_array *y = value ? ig_retain(region_write(array_of((PyObject *)root), r, value)) : NULL;
     leave();
     ig_release(x);
     if (!y) {
@@ -393,7 +407,7 @@ static bool write_array(array_object *root, const region *r, ig_array *x, ig_arr
             s.r.stride[a] = stride;
             stride *= shape.v[a];
         }
-        if (!forget_all(root)) {
+        if (!views_forget(root)) {
             ig_release(x);
             return false;
         }
@@ -470,7 +484,7 @@ bool array_store(PyObject *o, const region *r, PyObject *value)
     if (is_array(value) && object(value)->number_dtype == part) {
         memcpy(bits, &object(value)->number, ig_dtype_bytes(part));
         s = (source){.data = (const char *)bits};
-        if (open_calls() == 0 && !forget_all(root))
+        if (open_calls() == 0 && !views_forget(root))
             return false;
         if (open_calls() == 0 && write_directly(root, r, &s, false))
             return true;
@@ -480,7 +494,7 @@ bool array_store(PyObject *o, const region *r, PyObject *value)
         if (same_root && region_equal(&s.r, r)) /* a[i] += 1 assigns the result to its place */
             return true;
         if (open_calls() == 0 && find_source(value, dtype, &s)) {
-            if (!forget_all(root))
+            if (!views_forget(root))
                 return false;
             if (write_directly(root, r, &s, same_root))
                 return true;
@@ -488,7 +502,7 @@ bool array_store(PyObject *o, const region *r, PyObject *value)
     } else if (is_number(value) && !PyComplex_Check(value)) {
         const int known = number_bits(value, part, bits);
         s = (source){.data = known > 0 ? (const char *)bits : NULL};
-        if (known < 0 || (known && open_calls() == 0 && !forget_all(root)))
+        if (known < 0 || (known && open_calls() == 0 && !views_forget(root)))
             return false;
         if (known && open_calls() == 0 && write_directly(root, r, &s, false))
             return true;

@@ -65,7 +65,7 @@ def habits():
     x = ig.asarray(rng.standard_normal((4, 5)).astype("f4"))
     n = np.asarray(x)
     check("asarray without a copy", n.__array_interface__["data"] == np.asarray(x).__array_interface__["data"])
-    check("read-only", not n.flags.writeable)
+    check("writable", n.flags.writeable)
     same("pickle", pickle.loads(pickle.dumps(x)), n)
     same("copy", copy.copy(x), n)
     same("deepcopy", copy.deepcopy({"x": x})["x"], n)

@@ -96,7 +96,7 @@ class Program:
         elif kind < 0.85:
             self.pool.append((x.T.T, w.T.T))
         else:
-            export = np.asarray(x) if rng.random() < 0.5 else np.from_dlpack(x)
+            export = np.array(x) if rng.random() < 0.5 else np.from_dlpack(x)
             self.exports.append((export, w.copy()))
 
     def evaluate(self):
@@ -208,8 +208,8 @@ def held():
     """Whatever holds the old elements keeps them."""
     w = np.arange(2000, dtype="f4")
     for name, hold in {"another Array": lambda x: x.copy() if hasattr(x, "copy") else ig.asarray(x),
-                       "a copy of a part": lambda x: x[5:9].copy(), "numpy.asarray": np.asarray,
-                       "from_dlpack": np.from_dlpack, "memoryview": memoryview, "a lazy sum": lambda x: x + 0,
+                       "a copy of a part": lambda x: x[5:9].copy(), "numpy.array": np.array,
+                       "from_dlpack": np.from_dlpack, "a lazy sum": lambda x: x + 0,
                        "an index": lambda x: x[ig.asarray([5, 6, 7])]}.items():
         x = ig.asarray(w)
         x.eval()

@@ -109,6 +109,13 @@ void *ig_poke(ig_array *x)
     return x->data->data;
 }
 
+bool ig_is_borrowed(const ig_array *x)
+{
+    const ig_array *part = x && array_is_complex(x) ? x->in[0] : x;
+    const buffer *b = part ? part->root->data : NULL;
+    return b && (b->borrowed || b->foreign);
+}
+
 ig_status ig_read(ig_array *x, void *dst, size_t size)
 {
     size_t offset;
