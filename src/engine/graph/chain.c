@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/graph/graph.h"
+#include <stdlib.h>
 
 /* Longer rows do not fit a cache. */
 enum { ROW_MOST = 1 << 15, CHAIN_MOST = 16 };
@@ -210,6 +211,36 @@ static int64_t longest_row(const schedule *s, int i, int n, int64_t outer)
     return most;
 }
 
+static int compare_ints(const void *x, const void *y)
+{
+    const int a = *(const int *)x, b = *(const int *)y;
+    return (a > b) - (a < b);
+}
+
+/* The slots that programs [i, i + n) use, in ascending order, in *list; returns their number, or -1 without memory. */
+static int slots_of(const schedule *s, int i, int n, int **list)
+{
+    enum { CORE = 3 };
+    int room = 0, used = 0, kept = 0;
+    for (const program *p = &s->program[i]; p < &s->program[i + n]; p++)
+        room += p->pre.n_operand + p->post.n_operand + CORE;
+    int *at = *list = memory_get((size_t)room * sizeof *at);
+    if (!at)
+        return -1;
+    for (const program *p = &s->program[i]; p < &s->program[i + n]; p++) {
+        for (int k = 0; k < p->pre.n_operand; k++)
+            at[used++] = p->pre.operand[k].slot;
+        for (int k = 0; k < p->post.n_operand; k++)
+            at[used++] = p->post.operand[k].slot;
+        used += program_core_slots(p, at + used);
+    }
+    qsort(at, (size_t)used, sizeof *at, compare_ints);
+    for (int k = 0; k < used; k++)
+        if (kept == 0 || at[k] != at[kept - 1])
+            at[kept++] = at[k];
+    return kept;
+}
+
 /* Keeps temporaries that only programs [i, i + n) use as SLOT_ROWS, as far as there is memory for them. */
 static ig_status keep_by_rows(schedule *s, int i, int n, int64_t outer, const schedule_rules *rules)
 {
@@ -218,10 +249,11 @@ static ig_status keep_by_rows(schedule *s, int i, int n, int64_t outer, const sc
     const bool contracts = p->kind == PROGRAM_CONTRACT;
     const bool by_warps = rules->chain_bytes && longest_row(s, i, n, outer) <= rules->warp_points;
     int64_t left = rules->chain_bytes;
-    p->local = memory_get((size_t)s->n_slot * sizeof *p->local);
-    if (!p->local)
-        return IG_ERR_MEMORY;
-    for (int k = 0; k < s->n_slot; k++) {
+    int *list;
+    const int n_list = slots_of(s, i, n, &list);
+    p->local = n_list > 0 ? memory_get((size_t)n_list * sizeof *p->local) : NULL;
+    for (int j = 0; j < n_list && p->local; j++) {
+        const int k = list[j];
         slot *t = &s->slot[k];
         if (t->kind != SLOT_TEMP || t->first < i || t->last >= i + n)
             continue;
@@ -234,18 +266,31 @@ static ig_status keep_by_rows(schedule *s, int i, int n, int64_t outer, const sc
         p->local[p->n_local] = (row_slot){k, p->n_local, t->bytes / outer};
         p->n_local++;
     }
+    memory_free(list);
     p->n_slot = s->n_slot;
     for (int k = 0; k < n; k++)
         p[k].by_rows = true;
-    return IG_OK;
+    return p->local ? IG_OK : IG_ERR_MEMORY;
+}
+
+/* All programs of a chain have rows in progress at once, so none may overwrite what another wrote. */
+static void extend_by_chains(schedule *s)
+{
+    for (slot *t = s->slot; t < s->slot + s->n_slot; t++) {
+        t->from = t->first;
+        t->until = t->last;
+        if (t->first < 0)
+            continue;
+        while (s->program[t->from].chain == 0)
+            t->from--;
+        while (s->program[t->until].chain == 0)
+            t->until--;
+        t->until += s->program[t->until].chain - 1;
+    }
 }
 
 ig_status schedule_chain(schedule *s, const schedule_rules *rules)
 {
-    for (int k = 0; k < s->n_slot; k++) {
-        s->slot[k].from = s->slot[k].first;
-        s->slot[k].until = s->slot[k].last;
-    }
     for (int i = 0; i < s->n_program;) {
         int64_t outer;
         int n = mapped_length(s, i, &outer, rules);
@@ -260,17 +305,10 @@ ig_status schedule_chain(schedule *s, const schedule_rules *rules)
         n = n > 1 ? n : 1;
         s->program[i].chain = n;
         s->program[i].rows = outer;
-        /* All programs have rows in progress at once, so none may overwrite what another wrote. */
-        for (int k = 0; k < s->n_slot && n > 1; k++) {
-            slot *t = &s->slot[k];
-            if (t->first >= i && t->first < i + n)
-                t->from = i;
-            if (t->last >= i && t->last < i + n)
-                t->until = i + n - 1;
-        }
         if (n > 1 && (contracts || rules->chain_bytes))
             TRY(keep_by_rows(s, i, n, outer, rules));
         i += n;
     }
+    extend_by_chains(s);
     return IG_OK;
 }

@@ -235,6 +235,91 @@ static void share_rows(const schedule *s, program *p)
         }
 }
 
+/* A part of the arena that is in use. */
+typedef struct range {
+    int64_t begin, end;
+    int next; /* of the same list, sorted and disjoint; or -1 */
+} range;
+
+/* The ranges that are in use by time: a segment tree over the programs, whose node v has the nodes 2 v and 2 v + 1 below
+ * it. Two lists of ranges for each node: in use during all of its programs, and during some of them. */
+typedef struct place_tree {
+    int n_leaf, n_range, room;
+    int *all, *some;
+    range *range;
+} place_tree;
+
+enum { TREE_LEVELS = 32, TREE_LISTS = 6 * TREE_LEVELS };
+
+/* The nodes that together have the programs from ... until; returns their number. */
+static int tree_nodes(const place_tree *t, int from, int until, int node[2 * TREE_LEVELS])
+{
+    int n = 0;
+    for (int l = from + t->n_leaf, r = until + t->n_leaf + 1; l < r; l /= 2, r /= 2) {
+        if (l % 2)
+            node[n++] = l++;
+        if (r % 2)
+            node[n++] = --r;
+    }
+    return n;
+}
+
+static ig_status list_add(place_tree *t, int *head, int64_t begin, int64_t end)
+{
+    if (!memory_room(&t->range, t->n_range, &t->room, sizeof *t->range))
+        return IG_ERR_MEMORY;
+    int *at = head;
+    while (*at >= 0 && t->range[*at].end < begin)
+        at = &t->range[*at].next;
+    if (*at < 0 || t->range[*at].begin > end) {
+        t->range[t->n_range] = (range){begin, end, *at};
+        *at = t->n_range++;
+        return IG_OK;
+    }
+    range *r = &t->range[*at];
+    r->begin = begin < r->begin ? begin : r->begin;
+    for (r->end = end > r->end ? end : r->end; r->next >= 0 && t->range[r->next].begin <= r->end;
+         r->next = t->range[r->next].next)
+        r->end = t->range[r->next].end > r->end ? t->range[r->next].end : r->end;
+    return IG_OK;
+}
+
+static ig_status tree_add(place_tree *t, int from, int until, int64_t begin, int64_t end)
+{
+    int node[2 * TREE_LEVELS];
+    for (int i = tree_nodes(t, from, until, node) - 1; i >= 0; i--)
+        TRY(list_add(t, &t->all[node[i]], begin, end));
+    for (int v = from + t->n_leaf, w = until + t->n_leaf; v > 0; v /= 2, w /= 2) {
+        TRY(list_add(t, &t->some[v], begin, end));
+        if (w != v)
+            TRY(list_add(t, &t->some[w], begin, end));
+    }
+    return IG_OK;
+}
+
+/* The lowest offset at which `bytes` bytes are not in use during the programs from ... until. */
+static int64_t tree_lowest(const place_tree *t, int from, int until, int64_t bytes)
+{
+    int node[2 * TREE_LEVELS], list[TREE_LISTS], n = 0;
+    for (int i = tree_nodes(t, from, until, node) - 1; i >= 0; i--) {
+        list[n++] = t->all[node[i]];
+        list[n++] = t->some[node[i]];
+    }
+    for (int v = from + t->n_leaf, w = until + t->n_leaf; v > 0; v /= 2, w /= 2) {
+        list[n++] = t->all[v];
+        list[n++] = t->all[w];
+    }
+    int64_t at = 0;
+    for (int i = 0, fits = 0; fits < n; i = (i + 1) % n) { /* until it fits in all of them */
+        while (list[i] >= 0 && t->range[list[i]].end <= at)
+            list[i] = t->range[list[i]].next;
+        const bool free = list[i] < 0 || t->range[list[i]].begin >= at + bytes;
+        at = free ? at : t->range[list[i]].end;
+        fits = free ? fits + 1 : 0;
+    }
+    return at;
+}
+
 /* A part of the arena: the memory of one slot, and of the slots that overwrite it in place. */
 typedef struct extent {
     int64_t begin, bytes;
@@ -248,7 +333,8 @@ typedef struct arena {
     extent *extent; /* in the order of first writes */
     int *of;        /* of each slot: its extent */
     int *ended;     /* of each program: an extent whose latest slot it is the last to read, or -1 */
-    extent **order; /* by size; those already placed, by begin */
+    extent **order; /* by size */
+    place_tree placed;
     int n;
 } arena;
 
@@ -281,39 +367,20 @@ static int compare_extents(const void *x, const void *y)
     return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : (a > b) - (a < b);
 }
 
-/* Places e at the lowest offset where it fits among the n placed ones, which stay sorted by begin. */
-static void place_extent(extent **placed, int n, extent *e)
-{
-    int at = n;
-    e->begin = 0;
-    for (int k = 0; k < n; k++) {
-        const extent *other = placed[k];
-        if (other->begin - e->begin >= e->bytes)
-            break;
-        if (other->until < e->from || other->from > e->until)
-            continue;
-        const int64_t end = other->begin + other->bytes;
-        e->begin = end > e->begin ? end : e->begin;
-    }
-    while (at > 0 && placed[at - 1]->begin > e->begin) {
-        placed[at] = placed[at - 1];
-        at--;
-    }
-    placed[at] = e;
-}
-
 /* Large extents are placed first: small ones fit between them. The reverse order would fragment the arena. */
-static void lay_out(schedule *s, arena *a)
+static ig_status lay_out(schedule *s, arena *a)
 {
     for (int k = 0; k < a->n; k++)
         a->order[k] = &a->extent[k];
     qsort(a->order, (size_t)a->n, sizeof *a->order, compare_extents);
     for (int k = 0; k < a->n; k++) {
         extent *e = a->order[k];
-        place_extent(a->order, k, e);
-        if (e->begin + e->bytes > s->arena_bytes)
-            s->arena_bytes = e->begin + e->bytes;
+        e->begin = tree_lowest(&a->placed, e->from, e->until, e->bytes);
+        const int64_t end = e->begin + e->bytes;
+        TRY(tree_add(&a->placed, e->from, e->until, e->begin, end));
+        s->arena_bytes = end > s->arena_bytes ? end : s->arena_bytes;
     }
+    return IG_OK;
 }
 
 static bool is_in_arena(const slot *t)
@@ -326,13 +393,20 @@ static ig_status place_temporaries(schedule *s)
     const size_t n = (size_t)s->n_slot + 1, m = (size_t)s->n_program + 1;
     arena a = {.extent = memory_get(n * sizeof *a.extent),
                .of = memory_get(n * sizeof *a.of),
-               .order = memory_get(n * sizeof *a.order)};
-    int *head = memory_get((2 * m + n) * sizeof *head), *next = head ? head + 2 * m : NULL;
-    const bool ok = a.extent && a.of && a.order && head;
-    if (ok) {
-        /* Lists of slots by their first program. */
-        memset(head, -1, 2 * m * sizeof *head);
+               .order = memory_get(n * sizeof *a.order),
+               .placed.n_leaf = 1};
+    place_tree *t = &a.placed;
+    while (t->n_leaf < s->n_program)
+        t->n_leaf *= 2;
+    const size_t nodes = 2 * (size_t)t->n_leaf;
+    int *head = memory_get((2 * m + 2 * nodes + n) * sizeof *head);
+    ig_status status = a.extent && a.of && a.order && head ? IG_OK : IG_ERR_MEMORY;
+    if (status == IG_OK) {
+        memset(head, -1, (2 * m + 2 * nodes) * sizeof *head);
         a.ended = head + m;
+        t->all = head + 2 * m;
+        t->some = t->all + nodes;
+        int *next = t->some + nodes; /* lists of slots by their first program */
         for (int i = s->n_slot - 1; i >= 0; i--)
             if (is_in_arena(&s->slot[i])) {
                 next[i] = head[s->slot[i].first];
@@ -341,16 +415,17 @@ static ig_status place_temporaries(schedule *s)
         for (int p = 0; p < s->n_program; p++)
             for (int i = head[p]; i >= 0; i = next[i])
                 take_extent(s, &a, i);
-        lay_out(s, &a);
+        status = lay_out(s, &a);
         for (int i = 0; i < s->n_slot; i++)
             if (is_in_arena(&s->slot[i]))
                 s->slot[i].offset = a.extent[a.of[i]].begin;
     }
+    memory_free(t->range);
     memory_free(a.extent);
     memory_free(a.of);
     memory_free(a.order);
     memory_free(head);
-    return ok ? IG_OK : IG_ERR_MEMORY;
+    return status;
 }
 
 ig_status schedule_plan(const graph *g, schedule *s)
