@@ -247,6 +247,13 @@ static void test_hard_points(void **state)
     number m[4] = {CMPLXL(s, s), 1, 2, (float)(1 / s)};
     ig_array *matrix = ig_reshape(array_of(m, 4, IG_C64), IG_SHAPE(2, 2));
     expect_near("det", IG_C64, m[0], element(ig_det(matrix), 0), CMPLXL(-1, 1), 8);
+    /* A determinant that overflows: its parts that are zero stay zero. */
+    number large[4] = {1e30L, 0, 0, 1e30L};
+    matrix = ig_reshape(array_of(large, 4, IG_C64), IG_SHAPE(2, 2));
+    const number real = element(ig_det(matrix), 0);
+    assert_true(creall(real) == INFINITY && cimagl(real) == 0);
+    const number both = element(ig_det(ig_add(matrix, ig_multiply(matrix, ig_imaginary(2)))), 0);
+    assert_true(creall(both) == -INFINITY && cimagl(both) == INFINITY);
 }
 
 /* ---- special values ---- */

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "engine/numeric/factor.h"
 #include "engine/numeric/linalg.h"
+#include "engine/ops/complex.h"
 
 static ig_array *conj_of(ig_array *x) { return array_is_complex(x) ? ig_conj(x) : x; }
 
@@ -283,6 +284,20 @@ static ig_status pull_slogdet(ig_array *const *in, const int64_t *number, ig_arr
     return grads[0] ? IG_OK : IG_ERR_ARGUMENT;
 }
 
+/* x * scale, where scale may be infinite: a zero of x stays a zero. */
+static ig_array *scaled_part(ig_array *x, ig_array *scale)
+{
+    return x ? ig_where(ig_equal(x, ig_float(0)), x, ig_multiply(x, scale)) : NULL;
+}
+
+static ig_array *scaled_sign(ig_array *sign, ig_array *scale)
+{
+    if (!array_is_complex(sign))
+        return scaled_part(sign, scale);
+    const pair p = complex_parts(sign);
+    return complex_make((pair){scaled_part(p.re, scale), scaled_part(p.im, scale)});
+}
+
 /* The product of the diagonal of U, unless it overflows or underflows on the way. */
 static ig_array *determinant(ig_array *const *f)
 {
@@ -295,7 +310,7 @@ static ig_array *determinant(ig_array *const *f)
     ig_array *size = ig_abs(direct);
     ig_array *good =
         ig_logical_and(ig_isfinite(size), ig_greater(size, build_scalar(0, (ig_dtype)size->dtype)));
-    return ig_where(good, direct, ig_multiply(logs[0], ig_exp(logs[1])));
+    return ig_where(good, direct, scaled_sign(logs[0], ig_exp(logs[1])));
 }
 
 /* Shared by det and slogdet. */
