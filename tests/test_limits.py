@@ -161,6 +161,10 @@ def main():
         check("c64 npy: m[[0, 5, 7], :2] with 30000 bytes", code == 0, error)
         code, error = run(sources("f32", "open")("fft(v)"), 200000)
         check("f32 npy: the first error of fft(v) names the smallest limit", code == 1 and "the smallest limit that works" in error, error)
+        for expression in ("rfft(v)", "irfft(v)", "ifft(v)", "dct(v)", "dst(v, 4)"):  # irfft: no small factors
+            error = run(sources("f32", "open")(expression), TINY)[1]
+            code = run(sources("f32", "open")(expression), LEAST.search(error).group(1))[0]
+            check(f"f32 npy: the limit that the first error of {expression} names is enough", code == 0, error)
     chosen = [e for e in some if not patterns or any(p in e for p in patterns)]
     for number, expression in enumerate(chosen):
         runs = 0

@@ -10,11 +10,13 @@
 
 /* ---- cosine and sine transforms, along the last axis, without norm ---- */
 
-/* exp(-2 pi i k / n), k < count. */
-static pair roots(const ig_array *like, int64_t n, int64_t count)
+/* exp(-2 pi i k / n), k < count, for a transform of `points` points. */
+static pair roots(const ig_array *like, int64_t n, int64_t count, int64_t points)
 {
     const char *before = array_device_follow(like);
-    ig_array *table = fft_table_get(FFT_QUARTER, n, count, (ig_dtype)like->dtype);
+    const ig_dtype part = (ig_dtype)like->dtype;
+    const int64_t own = 4 * count * 2 * (int64_t)ig_dtype_bytes(part);
+    ig_array *table = fft_table_get(FFT_QUARTER, n, count, part, fft_enough(points, part) + own);
     const pair p = complex_parts(complex_of_pairs(table));
     array_device_set(before);
     ig_release(table);
@@ -51,7 +53,7 @@ static ig_array *cosine_2(ig_array *x, int64_t n)
 {
     if (n == 1)
         return twice(x);
-    const pair w = roots(x, 4 * n, n / 2 + 1);
+    const pair w = roots(x, 4 * n, n / 2 + 1, n);
     x = joined(every_second(x, 0), reversed(every_second(x, 1)));
     const pair v = complex_parts(complex_of_pairs(fft_of_real(x, 2)));
     ig_array *head = ig_subtract(ig_multiply(v.re, w.re), ig_multiply(v.im, w.im));
@@ -65,7 +67,7 @@ static ig_array *cosine_3(ig_array *x, int64_t n)
     if (n == 1)
         return x;
     const int64_t h = n / 2, even = (n + 1) / 2;
-    const pair w = roots(x, 4 * n, h + 1);
+    const pair w = roots(x, 4 * n, h + 1, n);
     ig_array *head = last_part(x, 0, h + 1);
     ig_array *tail =
         joined(ig_zeros_like(last_part(x, 0, 1), IG_DTYPE_NONE), last_part(reversed(x), 0, h));
@@ -86,7 +88,7 @@ static ig_array *cosine_3(ig_array *x, int64_t n)
 /* 2 sum of x_j times the cosine, or sine, of pi (2 j + 1) (2 k + 1) / (4 n). */
 static ig_array *quarter_4(ig_array *x, int64_t n, bool sine)
 {
-    const pair w = roots(x, 4 * n, n), turn = roots(x, 8 * n, 2 * n);
+    const pair w = roots(x, 4 * n, n, 2 * n), turn = roots(x, 8 * n, 2 * n, 2 * n);
     ig_array *z = complex_make((pair){ig_multiply(x, w.re), ig_multiply(x, w.im)});
     z = z ? fft_resize(OP_dct, z, z->view.ndim - 1, 2 * n) : NULL;
     if (!z)

@@ -20,15 +20,23 @@ static const library_kernel split_kernel = {
 static const library_kernel merge_kernel = {
     .file = "fft_half.cu", .build = merge_again, .writes_all = true};
 
+static ig_array *half_table(const ig_array *like, int64_t h)
+{
+    const ig_dtype part = (ig_dtype)like->dtype;
+    const int64_t own = 2 * (int64_t)ig_dtype_bytes(part) * h;
+    const char *before = array_device_follow(like);
+    ig_array *w = fft_table_get(FFT_HALF, 2 * h, 0, part, fft_enough(h, part) + own);
+    array_device_set(before);
+    return w;
+}
+
 /* A node of x, (..., h or h + 1, 2), and the factors of h. */
 static ig_array *half_node(ig_array *x, int64_t h, bool merges, double scale)
 {
     if (!x)
         return NULL;
     const ig_dtype part = (ig_dtype)x->dtype;
-    const char *before = array_device_follow(x);
-    ig_array *w = fft_table_get(FFT_HALF, 2 * h, 0, part), *y = NULL;
-    array_device_set(before);
+    ig_array *w = half_table(x, h), *y = NULL;
     const int64_t points = merges ? h : h + 1;
     library_args c = args_like(x, x->view.ndim - 2);
     ARGS_ARRAYS(&c, x, w);
@@ -96,6 +104,8 @@ ig_array *fft_values_of_real(ig_array *x, double scale, bool own)
         return part_of(fft_values(pairs, last, false, scale, own), last, 0, h + 1);
     }
     ig_array *pairs = with_shape(x, 1, (const int64_t[]){h, 2}, 2);
+    ig_release(half_table(
+        x, h)); /* kept; the largest table first, so that an error names what suffices for all */
     return half_node(fft_values(pairs, last, false, 1, own), h, false, scale);
 }
 

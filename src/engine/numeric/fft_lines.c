@@ -126,8 +126,9 @@ static ig_array *lines_node(ig_array *x, const lines_call *c)
         return NULL;
     const ig_dtype part = (ig_dtype)x->dtype;
     const char *before = array_device_follow(x);
-    ig_array *w = fft_table_get(FFT_FACTORS, c->n, 0, part);
-    ig_array *turn = c->turned ? fft_table_get(FFT_TURN, c->n, c->lines, part) : NULL;
+    const int64_t enough = fft_enough(c->turned || c->across ? c->n * c->lines : c->n, part);
+    ig_array *w = fft_table_get(FFT_FACTORS, c->n, 0, part, enough);
+    ig_array *turn = w && c->turned ? fft_table_get(FFT_TURN, c->n, c->lines, part, enough) : NULL;
     ig_array *y = w && (turn || !c->turned) ? call_lines(x, c, w, turn) : NULL;
     array_device_set(before);
     ig_release(w);
@@ -188,8 +189,8 @@ static ig_array *chirped(ig_array *x, bool backward, double scale)
     const ig_dtype part = (ig_dtype)x->dtype;
     const int sign = backward ? -1 : 1;
     const char *before = array_device_follow(x);
-    ig_array *chirp = fft_table_get(FFT_CHIRP, n, 0, part);
-    ig_array *chirps = fft_table_get(FFT_CHIRPS, n, m, part);
+    ig_array *chirp = fft_table_get(FFT_CHIRP, n, 0, part, fft_enough(n, part));
+    ig_array *chirps = chirp ? fft_table_get(FFT_CHIRPS, n, m, part, fft_enough(n, part)) : NULL;
     array_device_set(before);
     if (lines > 1)
         x = ig_permute_dims(x, IG_AXES(0, 2, 1, 3));

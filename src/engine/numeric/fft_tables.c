@@ -151,12 +151,17 @@ static ig_status put_table(writer *w, fft_table kind, int64_t n, int64_t other)
     return IG_OK;
 }
 
-static ig_array *make_table(fft_table kind, int64_t n, int64_t other, ig_dtype part)
+static ig_array *make_table(fft_table kind, int64_t n, int64_t other, ig_dtype part, int64_t enough)
 {
     writer count = {NULL, 0, part};
     if (put_table(&count, kind, n, other) != IG_OK)
         return NULL;
-    buffer *data = buffer_new((size_t)count.count * 2 * ig_dtype_bytes(part));
+    const uint64_t bytes = (uint64_t)count.count * 2 * ig_dtype_bytes(part);
+    if (bytes > ig_memory_limit() || ig_memory_used() > ig_memory_limit() - bytes) {
+        memory_admit((uint64_t)enough > bytes ? (uint64_t)enough : bytes, "a Fourier transform");
+        return NULL;
+    }
+    buffer *data = buffer_new(bytes);
     if (!data)
         return NULL;
     writer w = {data->data, 0, part};
@@ -197,12 +202,12 @@ static void release_tables(void)
     }
 }
 
-ig_array *fft_table_get(fft_table kind, int64_t n, int64_t other, ig_dtype part)
+ig_array *fft_table_get(fft_table kind, int64_t n, int64_t other, ig_dtype part, int64_t enough)
 {
     pthread_mutex_lock(&kept_lock);
     ig_array *x = find_table(kind, n, other, part), *old = NULL;
     pthread_mutex_unlock(&kept_lock);
-    if (x || !(x = make_table(kind, n, other, part)))
+    if (x || !(x = make_table(kind, n, other, part, enough)))
         return x;
     shutdown_add(release_tables);
     pthread_mutex_lock(&kept_lock);

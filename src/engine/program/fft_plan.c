@@ -75,6 +75,17 @@ int64_t fft_good_length(int64_t n)
     return best;
 }
 
+int64_t fft_enough(int64_t n, ig_dtype part)
+{
+    enum { F64_PAIR = 16, SMALL = 1 << 16 }; /* SMALL and one eighth: factors and turns */
+    const int64_t pair = 2 * (int64_t)ig_dtype_bytes(part), around = 3 * pair * n;
+    if (fft_is_smooth(n))
+        return around + around / 8 + SMALL;
+    const int64_t m = fft_good_length(2 * n - 1), tables = pair * (n + m);
+    const int64_t making = 3 * F64_PAIR * m, running = around + 3 * pair * m; /* see chirped */
+    return tables + (making > running ? making : running) + F64_PAIR * m / 8 + SMALL;
+}
+
 int64_t fft_turns(int64_t n)
 {
     int64_t turns = 1;

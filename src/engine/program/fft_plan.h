@@ -35,6 +35,8 @@ int fft_radices(int64_t n, int radix[static FFT_PASSES]);
 int64_t fft_first(int64_t n, ig_dtype part);
 /* A smooth length of at least n for convolutions. */
 int64_t fft_good_length(int64_t n);
+/* Bytes that suffice for a transform of n complex points in one piece: tables, argument, result and temporaries. */
+int64_t fft_enough(int64_t n, ig_dtype part);
 /* Pairs that one table of turns has: result k of line i has the product of two factors, one for k % turns and one for
  * k - k % turns. */
 int64_t fft_turns(int64_t n);
