@@ -12,7 +12,7 @@ typedef struct part {
     const char *name, *advice;
 } part;
 
-static const part graphs = {"CUDA graphs are", "launch the kernels one by one"};
+static const part graphs = {"this part of CUDA graphs is", "launch the kernels one by one"};
 static const part textures = {"texture references, mipmaps and views are",
                               "use a texture object with one level"};
 static const part driver = {"the CUDA driver API is",
@@ -29,8 +29,7 @@ static const struct {
     const char *prefixes;
 } names[] = {
     {&graphics, "cudaGraphics cudaGL cudaExternal cudaImportExternal"},
-    {&graphs,
-     "cudaGraph cudaStreamCapture cudaStreamBeginCapture cudaStreamEndCapture cudaUserObject"},
+    {&graphs, "cudaGraph cudaStreamCapture cudaUserObject cudaDeviceGraph cudaGraphKernelNodePort"},
     {&textures,
      "cudaBindTexture cudaUnbindTexture cudaBindSurface cudaMipmapped cudaMallocMipmapped "
      "cudaFreeMipmapped cudaGetMipmapped cudaResourceView cudaArraySparse texture surface"},

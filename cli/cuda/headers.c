@@ -17,6 +17,7 @@
     FILE(ingot_textures_h, "ingot_textures.h", "cli/cuda/include/ingot_textures.h") \
     FILE(ingot_streams_h, "ingot_streams.h", "cli/cuda/include/ingot_streams.h") \
     FILE(ingot_pools_h, "ingot_pools.h", "cli/cuda/include/ingot_pools.h") \
+    FILE(ingot_graphs_h, "ingot_graphs.h", "cli/cuda/include/ingot_graphs.h") \
     FILE(ingot_functions_h, "ingot_functions.h", "cli/cuda/include/ingot_functions.h") \
     FILE(ingot_math_h, "ingot_math.h", "cli/cuda/include/ingot_math.h") \
     FILE(cuda_fp16_h, "cuda_fp16.h", "cli/cuda/include/cuda_fp16.h") \

@@ -43,6 +43,7 @@
 #include "ingot_textures.h"
 #include "ingot_streams.h"
 #include "ingot_pools.h"
+#include "ingot_graphs.h"
 #include "ingot_functions.h"
 #include "ingot_math.h"
 #undef IG_CALL

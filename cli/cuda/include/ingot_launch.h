@@ -130,13 +130,26 @@ template <typename F> static inline ig_name type_name(F)
     return ig_name("").template ig_type<F>();
 }
 
+/* The sizes of a kernel's parameters: a reference is an address. */
+template <typename... P> struct sizes_of {
+    static constexpr size_t at[] = {(std::is_reference<P>::value ? sizeof(void *) : sizeof(P))...,
+                                    0};
+};
+template <typename... P> constexpr const size_t *parameter_sizes(void (*)(P...))
+{
+    return sizes_of<P...>::at;
+}
+template <typename... P> constexpr int parameter_count(void (*)(P...)) { return sizeof...(P); }
+
 /* The kernel of a stub, registered with the library before main. */
 template <typename Id, auto Stub> struct known {
     static ig_cuda_kernel *kernel;
 };
 template <typename Id, auto Stub>
 ig_cuda_kernel *known<Id, Stub>::kernel = ig_cuda_kernel_add(Id::ig_unit(), (const void *)Stub,
-                                                             Id::ig_own().s, type_name(Stub).s);
+                                                             Id::ig_own().s, type_name(Stub).s,
+                                                             parameter_sizes(Stub),
+                                                             parameter_count(Stub));
 
 /* Launches a kernel. A reference is passed as an address. */
 template <typename... P, typename... A>
@@ -144,10 +157,9 @@ static inline void launch_with(ig_cuda_kernel *kernel, void (*)(P...), A &...a)
 {
     void *values[] = {(void *)&a..., 0};
     void *args[] = {(std::is_reference<P>::value ? (void *)&a : 0)..., 0};
-    size_t sizes[] = {(std::is_reference<P>::value ? sizeof(void *) : sizeof(P))..., 0};
     for (size_t i = 0; i < sizeof...(P); i++)
         args[i] = args[i] ? &values[i] : values[i];
-    ig_cuda_launch(kernel, args, sizes, (int)sizeof...(P));
+    ig_cuda_launch(kernel, args, sizes_of<P...>::at, (int)sizeof...(P));
 }
 template <typename Id, auto Stub, typename... A> static inline void ig_launch(A &...a)
 {

@@ -42,11 +42,20 @@ IG_CALL cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned = 0)
 {
     return (cudaError_t)ig_cuda_stream_after(s, e);
 }
-/* Streams are never captured, since there are no graphs. */
-enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone };
-IG_CALL cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus *status)
+enum cudaStreamCaptureStatus {
+    cudaStreamCaptureStatusNone,
+    cudaStreamCaptureStatusActive,
+    cudaStreamCaptureStatusInvalidated
+};
+IG_CALL cudaStreamIsCapturing(cudaStream_t s, cudaStreamCaptureStatus *status)
 {
-    return *status = cudaStreamCaptureStatusNone, cudaSuccess;
+    unsigned long long id;
+    ig_cuda_graph *graph;
+    ig_cuda_node *const *last;
+    size_t n;
+    const int e = ig_cuda_capture_about(s, &id, &graph, &last, &n);
+    *status = id ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+    return (cudaError_t)e;
 }
 IG_CALL cudaStreamAttachMemAsync(cudaStream_t, void *, size_t = 0, unsigned = cudaMemAttachSingle)
 {
@@ -71,6 +80,9 @@ static inline void call_back(void *given)
 } // namespace ig_cuda
 IG_CALL cudaStreamAddCallback(cudaStream_t s, cudaStreamCallback_t f, void *context, unsigned)
 {
+    cudaStreamCaptureStatus status;
+    if (!cudaStreamIsCapturing(s, &status) && status) /* a callback is called once */
+        return ig_cuda::fail(cudaErrorStreamCaptureUnsupported);
     ig_cuda::callback *c = new (std::nothrow) ig_cuda::callback{f, s, context};
     const int e = c ? ig_cuda_stream_call(s, ig_cuda::call_back, c) : cudaErrorMemoryAllocation;
     if (e)

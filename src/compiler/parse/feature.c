@@ -108,8 +108,7 @@ static void visit(collector *c, kernel_expr *e)
     switch (e->kind) {
     case EXPR_CALL:
         add_callee(c, e->as.function);
-        if (part_has_texture(c->p, e->as.function))
-            use(c, FEATURE_TEXTURE, e->place);
+        use(c, part_feature(c->p, e->as.function), e->place);
         break;
     case EXPR_BUILTIN: use_builtin(c, e); break;
     case EXPR_UPDATE:

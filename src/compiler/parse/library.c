@@ -11,7 +11,8 @@
     PART(grid, "src/compiler/library/grid.cu") \
     PART(types, "src/compiler/library/types.cu") \
     PART(textures, "src/compiler/library/textures.cu") \
-    PART(ptx, "src/compiler/library/ptx.cu")
+    PART(ptx, "src/compiler/library/ptx.cu") \
+    PART(graphs, "src/compiler/library/graphs.cu")
 
 #define EMBED(id, path) INCLUDE_FILE("compiler_library_" #id, path);
 PARTS(EMBED)
@@ -68,6 +69,7 @@ static const struct {
                       HALF_TESTS("le") HALF_TESTS("lt")},
     {PART_heap, "ig_heap_get ig_heap_put"},
     {PART_grid, "ig_grid_sync"},
+    {PART_graphs, "cudaGraphConditionalHandle cudaGraphSetConditional"},
     {PART_textures,
      "cudaTextureObject_t cudaSurfaceObject_t cudaSurfaceBoundaryMode cudaBoundaryModeZero "
      "cudaBoundaryModeClamp cudaBoundaryModeTrap tex1Dfetch tex1D tex2D tex3D tex1DLayered "
@@ -103,13 +105,22 @@ void part_names(parser *p)
 
 static const char library_file[] = "<library>";
 
-bool part_has_texture(const parser *p, const kernel_function *f)
+kernel_feature part_feature(const parser *p, const kernel_function *f)
 {
+    static const struct {
+        const char *begin;
+        kernel_feature feature;
+    } rows[] = {{"tex", FEATURE_TEXTURE},
+                {"surf", FEATURE_TEXTURE},
+                {"cudaGraphSetConditional", FEATURE_CONDITION}};
     kernel_where where;
-    const bool named =
-        strncmp(f->source_name, "tex", 3) == 0 || strncmp(f->source_name, "surf", 4) == 0;
-    return named && kernel_source_where(&p->tree->unit.source, f->place, &where) &&
-           strcmp(where.name, library_file) == 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strncmp(f->source_name, rows[i].begin, strlen(rows[i].begin)) == 0)
+            return kernel_source_where(&p->tree->unit.source, f->place, &where) &&
+                           strcmp(where.name, library_file) == 0
+                       ? rows[i].feature
+                       : FEATURE_NONE;
+    return FEATURE_NONE;
 }
 
 /* Parses the part as a file of its own, outside of the function that names it. */

@@ -867,8 +867,8 @@ symbol *part_load(parser *p, symbol *y);
 kernel_expr *part_call(parser *p, const char *name, kernel_place place, kernel_expr **args,
                        uint32_t n);
 
-/* True for a function of the library that reads a texture or a surface, or writes one. */
-bool part_has_texture(const parser *p, const kernel_function *f);
+/* The feature of functions that take an address as a number: of textures, surfaces and conditions; else none. */
+kernel_feature part_feature(const parser *p, const kernel_function *f);
 
 /* space.c */
 void space_infer(parser *p, kernel_function *kernel);

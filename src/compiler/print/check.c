@@ -59,6 +59,7 @@ static const struct {
     {FEATURE_FUNCTION_POINTER, "call the functions by their names"},
     {FEATURE_NEW, "pass memory in from the host"},
     {FEATURE_TEXTURE, "read the data through a pointer, or run it with '--device cpu'"},
+    {FEATURE_CONDITION, "decide on the host, or run it with '--device cpu'"},
     {FEATURE_GENERIC, "use two variables, one for each kind of memory"},
     {FEATURE_A16, "use 32-bit values"},
 };

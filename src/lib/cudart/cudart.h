@@ -31,6 +31,8 @@ struct ig_cuda_kernel {
     bool warned;
     int refused;         /* the error of launches if it cannot be built, which was reported */
     void *function;      /* of the GPU target */
+    const size_t *sizes; /* of its parameters */
+    int n_sizes;
     const char *request; /* "(type)name": several kernels may have one name */
     char *linked_name;   /* the same with the place of its unit among the linked ones, or NULL */
     char name[];
@@ -94,6 +96,9 @@ extern const cudart_target cudart_modules, cudart_gpu;
 
 /* The device that the user chose. */
 const backend *cudart_device(void);
+/* The error for objects that kernels address through our functions: on NVIDIA GPUs, kernels call CUDA's own, which need
+ * the driver's objects. */
+int cudart_refuse_gpu(void);
 /* The kernels and variables that the program registered. */
 ig_cuda_kernel *cudart_kernels(void);
 cudart_variable *cudart_variables(void);

@@ -34,10 +34,12 @@ typedef struct ig_cuda_unit {
 /* Registers a unit with the flag is_linked; call it before the first launch. */
 IG_CUDA_API int ig_cuda_unit_add(ig_cuda_unit *unit);
 /* Registers a kernel under the address of its stub; call it before the first launch. name includes template
- * arguments: "tile<float, 16>". type is the type of a pointer to it: "void (*)(float*)". Texts are copied. */
+ * arguments: "tile<float, 16>". type is the type of a pointer to it: "void (*)(float*)". Texts are copied. sizes, which is
+ * not copied, are the bytes of the n parameters. */
 typedef struct ig_cuda_kernel ig_cuda_kernel;
 IG_CUDA_API ig_cuda_kernel *ig_cuda_kernel_add(ig_cuda_unit *unit, const void *stub,
-                                               const char *name, const char *type);
+                                               const char *name, const char *type,
+                                               const size_t *sizes, int n);
 /* Registers a device variable under the address of the host variable of that name. While no kernel runs, the
  * host variable holds the value of a managed variable. */
 IG_CUDA_API int ig_cuda_variable_add(ig_cuda_unit *unit, void *shadow, const char *name,
@@ -149,6 +151,92 @@ IG_CUDA_API int ig_cuda_event_record(void *event, void *stream);
 IG_CUDA_API int ig_cuda_event_wait(void *event);
 IG_CUDA_API int ig_cuda_event_query(void *event);
 IG_CUDA_API int ig_cuda_event_time(void *from, void *to, float *milliseconds);
+
+/* Graphs. The numbers of nodes are CUDA's. */
+enum {
+    IG_CUDA_NODE_KERNEL,
+    IG_CUDA_NODE_COPY,
+    IG_CUDA_NODE_FILL,
+    IG_CUDA_NODE_CALL,
+    IG_CUDA_NODE_GRAPH,
+    IG_CUDA_NODE_EMPTY,
+    IG_CUDA_NODE_WAIT,
+    IG_CUDA_NODE_RECORD,
+    IG_CUDA_NODE_ALLOC = 10,
+    IG_CUDA_NODE_FREE,
+    IG_CUDA_NODE_CONDITION = 13
+};
+enum { IG_CUDA_BODIES_MOST = 8 };
+typedef struct ig_cuda_graph ig_cuda_graph;
+typedef struct ig_cuda_node ig_cuda_node;
+typedef struct ig_cuda_exec ig_cuda_exec;
+/* The work of a node: the fields of its type. */
+typedef struct ig_cuda_step {
+    int type;
+    const void *stub; /* a kernel: its stub's address, shape and parameters */
+    uint32_t grid[3], block[3];
+    size_t shared_bytes;
+    int is_cooperative;
+    void *const *args;
+    ig_cuda_box to, from; /* a copy: ig_cuda_copy_box */
+    size_t extent[3];
+    int kind;
+    void *
+        at; /* a fill: rows of width values of `element` bytes; and the address of allocated or freed memory */
+    size_t pitch, width, height;
+    unsigned value, element;
+    void (*call)(void *context);
+    void *context;
+    ig_cuda_graph *graph; /* a child */
+    void *event;
+    size_t bytes;                 /* to allocate */
+    unsigned long long condition; /* a condition: its handle; 0 if, 1 while, 2 switch */
+    int condition_type, n_bodies;
+    ig_cuda_graph **bodies; /* only of ig_cuda_node_about */
+} ig_cuda_step;
+IG_CUDA_API int ig_cuda_graph_new(ig_cuda_graph **graph);
+IG_CUDA_API int ig_cuda_graph_free(ig_cuda_graph *graph);
+IG_CUDA_API int ig_cuda_graph_clone(ig_cuda_graph **copy, const ig_cuda_graph *graph);
+/* The node of a clone that corresponds to a node of the original. */
+IG_CUDA_API int ig_cuda_graph_find_copy(ig_cuda_node **copy, const ig_cuda_node *original,
+                                        ig_cuda_graph *clone);
+/* Adds a node that runs after n_after others. */
+IG_CUDA_API int ig_cuda_graph_add(ig_cuda_node **node, ig_cuda_graph *graph,
+                                  ig_cuda_node *const *after, size_t n_after,
+                                  const ig_cuda_step *step);
+/* Lists of nodes: *n is the room of the list, then its length; without a list, the number of all. */
+IG_CUDA_API int ig_cuda_graph_nodes(const ig_cuda_graph *graph, int roots_only,
+                                    ig_cuda_node **nodes, size_t *n);
+IG_CUDA_API int ig_cuda_graph_edges(const ig_cuda_graph *graph, ig_cuda_node **from,
+                                    ig_cuda_node **to, size_t *n);
+IG_CUDA_API int ig_cuda_node_neighbors(const ig_cuda_node *node, int is_after_it,
+                                       ig_cuda_node **nodes, size_t *n);
+IG_CUDA_API int ig_cuda_node_about(ig_cuda_node *node, ig_cuda_step *step);
+IG_CUDA_API int ig_cuda_node_set(ig_cuda_node *node, const ig_cuda_step *step);
+IG_CUDA_API int ig_cuda_node_edge(ig_cuda_node *from, ig_cuda_node *to, int is_removed);
+IG_CUDA_API int ig_cuda_node_free(ig_cuda_node *node);
+/* A condition: an unsigned int in device memory at the address `handle`. */
+IG_CUDA_API int ig_cuda_graph_condition_new(unsigned long long *handle, ig_cuda_graph *graph,
+                                            unsigned initial, int is_set);
+IG_CUDA_API int ig_cuda_exec_new(ig_cuda_exec **exec, const ig_cuda_graph *graph);
+IG_CUDA_API int ig_cuda_exec_free(ig_cuda_exec *exec);
+IG_CUDA_API int ig_cuda_exec_launch(ig_cuda_exec *exec, void *stream);
+/* Replaces the work of the node that corresponds to a node of the graph that the exec was made of. */
+IG_CUDA_API int ig_cuda_exec_set(ig_cuda_exec *exec, const ig_cuda_node *node,
+                                 const ig_cuda_step *step);
+/* Replaces all work; *result is a cudaGraphExecUpdateResult. */
+IG_CUDA_API int ig_cuda_exec_update(ig_cuda_exec *exec, const ig_cuda_graph *graph, int *result);
+/* Memory of graphs in bytes, by cudaGraphMemAttributeType; reset: of the most so far. */
+IG_CUDA_API int ig_cuda_graph_memory(int which, size_t *value, int reset);
+/* Captures a stream into a new graph, or into one that is there. */
+IG_CUDA_API int ig_cuda_capture_begin(void *stream, int mode, ig_cuda_graph *into,
+                                      ig_cuda_node *const *after, size_t n_after);
+IG_CUDA_API int ig_cuda_capture_end(void *stream, ig_cuda_graph **graph);
+/* The capture of a stream, and the nodes after which its next work runs; an id of 0: none. */
+IG_CUDA_API int ig_cuda_capture_about(void *stream, unsigned long long *id, ig_cuda_graph **graph,
+                                      ig_cuda_node *const **last, size_t *n);
+IG_CUDA_API int ig_cuda_capture_after(void *stream, ig_cuda_node *const *nodes, size_t n,
+                                      int is_replaced);
 
 IG_CUDA_API int ig_cuda_synchronize(void);
 IG_CUDA_API int ig_cuda_reset(void);

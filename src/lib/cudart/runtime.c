@@ -1,6 +1,6 @@
 /* The exported functions of the CUDA runtime: registration, errors, and the choice of the target that does
  * the work. */
-#include "lib/cudart/cudart.h"
+#include "lib/cudart/graphs.h"
 
 #include "base/error.h"
 #include "base/log.h"
@@ -143,6 +143,11 @@ const backend *cudart_device(void)
     return device;
 }
 
+int cudart_refuse_gpu(void)
+{
+    return target() == &cudart_gpu ? cudart_set_last_error(cudaErrorNotSupported) : cudaSuccess;
+}
+
 /* ---- registered kernels and variables ---- */
 
 ig_cuda_kernel *cudart_kernels(void) { return kernels; }
@@ -168,7 +173,7 @@ int ig_cuda_unit_add(ig_cuda_unit *unit)
 }
 
 ig_cuda_kernel *ig_cuda_kernel_add(ig_cuda_unit *unit, const void *stub, const char *name,
-                                   const char *type)
+                                   const char *type, const size_t *sizes, int n)
 {
     const size_t bytes = strlen(name), type_bytes = strlen(type);
     ig_cuda_kernel *k = memory_new(sizeof *k + bytes + 1);
@@ -185,6 +190,8 @@ ig_cuda_kernel *ig_cuda_kernel_add(ig_cuda_unit *unit, const void *stub, const c
     snprintf(request, bytes + type_bytes + 3, "(%s)%s", type, name);
     strip_anonymous(request);
     k->request = request;
+    k->sizes = sizes;
+    k->n_sizes = n;
     pthread_mutex_lock(&lock);
     k->next = kernels;
     kernels = k;
@@ -220,6 +227,16 @@ static ig_cuda_kernel *kernel_of(const void *stub)
     pthread_mutex_unlock(&lock);
     return k;
 }
+
+ig_cuda_kernel *cudart_kernel(const void *stub, const size_t **sizes, int *n)
+{
+    ig_cuda_kernel *k = kernel_of(stub);
+    *sizes = k ? k->sizes : NULL;
+    *n = k ? k->n_sizes : 0;
+    return k;
+}
+
+const void *cudart_kernel_stub(const ig_cuda_kernel *k) { return k->stub; }
 
 int cudart_count(const char *const *list)
 {
@@ -283,7 +300,15 @@ int ig_cuda_launch(ig_cuda_kernel *kernel, void *const *args, const size_t *size
     if (!kernel || !shape.there)
         return cudart_set_last_error(kernel ? cudaErrorMissingConfiguration
                                             : cudaErrorMemoryAllocation);
+    if (cudart_is_captured(shape.stream))
+        return cudart_set_last_error(cudart_capture_launch(kernel, &shape, args));
     return cudart_set_last_error(CALL(launch(kernel, &shape, args, sizes, n)));
+}
+
+int cudart_launch(ig_cuda_kernel *k, const cudart_shape *shape, void *const *args)
+{
+    const int error = CALL(check(shape));
+    return error ? error : CALL(launch(k, shape, args, k->sizes, k->n_sizes));
 }
 
 int ig_cuda_launch_stub(const void *stub, void *const *args, int cooperative)
@@ -292,6 +317,8 @@ int ig_cuda_launch_stub(const void *stub, void *const *args, int cooperative)
     ig_cuda_kernel *k = kernel_of(stub);
     shape.cooperative = cooperative;
     pushed.there = false;
+    if (k && shape.there && cudart_is_captured(shape.stream))
+        return cudart_set_last_error(cudart_capture_launch(k, &shape, args));
     return cudart_set_last_error(!k            ? cudaErrorInvalidDeviceFunction
                                  : shape.there ? CALL(launch(k, &shape, args, NULL, -1))
                                                : cudaErrorMissingConfiguration);
@@ -369,6 +396,8 @@ int ig_cuda_alloc_async(void **at, size_t bytes, void *stream)
     if (!at)
         return cudart_set_last_error(cudaErrorInvalidValue);
     *at = NULL;
+    if (cudart_is_captured(stream))
+        return cudart_set_last_error(cudart_capture_alloc(at, bytes, stream));
     return cudart_set_last_error(CALL(alloc_async(at, bytes, stream)));
 }
 
@@ -382,6 +411,8 @@ int ig_cuda_copy(void *to, size_t to_pitch, const void *from, size_t from_pitch,
     if (height > 1 && (width > to_pitch || width > from_pitch))
         return cudart_set_last_error(cudaErrorInvalidPitchValue);
     const cudart_copy c = {to, from, to_pitch, from_pitch, width, height, kind, stream, is_async};
+    if (is_async && cudart_is_captured(stream))
+        return cudart_set_last_error(cudart_capture_copy(&c));
     return cudart_set_last_error(CALL(copy(&c)));
 }
 
@@ -393,6 +424,8 @@ int ig_cuda_fill(void *at, size_t pitch, int value, size_t width, size_t height,
     if (height > 1 && width > pitch)
         return cudart_set_last_error(cudaErrorInvalidValue);
     const cudart_fill f = {at, pitch, width, height, value, stream, is_async};
+    if (is_async && cudart_is_captured(stream))
+        return cudart_set_last_error(cudart_capture_fill(&f));
     return cudart_set_last_error(CALL(fill(&f)));
 }
 
@@ -410,7 +443,8 @@ int ig_cuda_event_free(void *event)
 /* cudaErrorNotReady is an answer, not a failure, so it is not kept as the last error. */
 int ig_cuda_stream_query(void *stream)
 {
-    const int error = CALL(stream_query(stream));
+    const int error =
+        cudart_is_captured(stream) ? cudaErrorStreamCaptureUnsupported : CALL(stream_query(stream));
     return error == cudaErrorNotReady ? error : cudart_set_last_error(error);
 }
 
@@ -424,8 +458,24 @@ int ig_cuda_event_query(void *event)
 
 #define PASS(call) return cudart_set_last_error(CALL(call))
 
-int ig_cuda_free(void *at, int pinned) { PASS(free(at, pinned)); }
-int ig_cuda_free_async(void *at, void *stream) { PASS(free_async(at, stream)); }
+int ig_cuda_free(void *at, int pinned)
+{
+    int error;
+    if (!pinned && cudart_graph_free(at, &error))
+        return cudart_set_last_error(error);
+    PASS(free(at, pinned));
+}
+int ig_cuda_free_async(void *at, void *stream)
+{
+    int error;
+    if (cudart_is_captured(stream)) {
+        const ig_cuda_step s = {.type = IG_CUDA_NODE_FREE, .at = at};
+        return cudart_set_last_error(cudart_capture(stream, &s, NULL));
+    }
+    if (cudart_graph_free(at, &error))
+        return cudart_set_last_error(error);
+    PASS(free_async(at, stream));
+}
 int ig_cuda_adopt(void *at, size_t bytes) { PASS(adopt(at, bytes)); }
 int ig_cuda_forget(void *at) { PASS(forget(at)); }
 int ig_cuda_mapped(void *host, void **at) { PASS(mapped(host, at)); }
@@ -434,19 +484,40 @@ int ig_cuda_stream_new(void **s, unsigned flags, int priority)
     PASS(stream_new(s, flags, priority));
 }
 int ig_cuda_stream_free(void *s) { PASS(stream_free(s)); }
-int ig_cuda_stream_wait(void *s) { PASS(stream_wait(s)); }
-int ig_cuda_stream_after(void *s, void *event) { PASS(stream_after(s, event)); }
+int ig_cuda_stream_wait(void *s)
+{
+    if (cudart_is_captured(s))
+        return cudart_set_last_error(cudaErrorStreamCaptureUnsupported);
+    PASS(stream_wait(s));
+}
+int ig_cuda_stream_after(void *s, void *event)
+{
+    int error;
+    if (cudart_capture_wait(s, event, &error))
+        return cudart_set_last_error(error);
+    PASS(stream_after(s, event));
+}
 int ig_cuda_stream_about(void *s, unsigned *flags, int *priority)
 {
     PASS(stream_about(s, flags, priority));
 }
 int ig_cuda_stream_call(void *s, void (*f)(void *), void *context)
 {
+    if (cudart_is_captured(s)) {
+        const ig_cuda_step step = {.type = IG_CUDA_NODE_CALL, .call = f, .context = context};
+        return cudart_set_last_error(cudart_capture(s, &step, NULL));
+    }
     PASS(stream_call(s, f, context));
 }
 int ig_cuda_priorities(int *least, int *greatest) { PASS(priorities(least, greatest)); }
 int ig_cuda_event_new(void **event, unsigned flags) { PASS(event_new(event, flags)); }
-int ig_cuda_event_record(void *event, void *stream) { PASS(event_record(event, stream)); }
+int ig_cuda_event_record(void *event, void *stream)
+{
+    int error;
+    if (cudart_capture_record(event, stream, &error))
+        return cudart_set_last_error(error);
+    PASS(event_record(event, stream));
+}
 int ig_cuda_event_wait(void *event) { PASS(event_wait(event)); }
 int ig_cuda_event_time(void *from, void *to, float *ms) { PASS(event_time(from, to, ms)); }
 int ig_cuda_synchronize(void) { PASS(synchronize()); }

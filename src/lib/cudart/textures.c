@@ -6,7 +6,6 @@
 #include "base/memory.h"
 
 #include <stddef.h>
-#include <string.h>
 
 enum { RESOURCE_ARRAY = 0, RESOURCE_LINEAR = 2, RESOURCE_PITCH = 3 };
 enum { IS_LAYERED = 1, IS_CUBE = 4 };
@@ -40,18 +39,10 @@ static size_t texel_bytes(ig_cuda_texels t, int *channels)
     return fits && n != 3 && t.kind >= 0 && t.kind < KINDS ? (size_t)(n * bits / 8) : 0;
 }
 
-/* NVIDIA GPUs compile the functions of CUDA's own headers, which need the driver's objects. */
-static int refuse_gpu(void)
-{
-    return strcmp(cudart_device()->language ? cudart_device()->language : "", "cuda") == 0
-               ? cudart_set_last_error(cudaErrorNotSupported)
-               : cudaSuccess;
-}
-
 int ig_cuda_array_new(ig_cuda_array **out, ig_cuda_texels texels, size_t width, size_t height,
                       size_t depth, unsigned flags)
 {
-    int channels, error = refuse_gpu();
+    int channels, error = cudart_refuse_gpu();
     const size_t bytes = texel_bytes(texels, &channels), most = (size_t)1 << 30;
     if (error)
         return error;
@@ -167,7 +158,7 @@ static int publish(const descriptor *d, unsigned long long *object)
 int ig_cuda_texture_new(unsigned long long *object, const ig_cuda_texture *t)
 {
     descriptor d;
-    int error = refuse_gpu();
+    int error = cudart_refuse_gpu();
     if (error)
         return error;
     error = describe(t, &d);
@@ -194,7 +185,7 @@ int ig_cuda_texture_new(unsigned long long *object, const ig_cuda_texture *t)
 int ig_cuda_surface_new(unsigned long long *object, const ig_cuda_texture *t)
 {
     descriptor d;
-    int error = refuse_gpu();
+    int error = cudart_refuse_gpu();
     if (!error && t->resource != RESOURCE_ARRAY)
         error = cudaErrorInvalidValue;
     if (!error)
