@@ -22,9 +22,10 @@ enum {
     NAMES_DEVICE = 1 << 15,    /* a type or a function that the device has */
     NAMES_HOST_TYPE = 1 << 16, /* a type of the program that only the host has */
     NAMES_HOST_VALUE = 1 << 17,
-    NAMES_LIBRARY = 1 << 18,    /* a type of the host's library */
-    NAMES_DEVICE_STD = 1 << 19, /* std:: has it on the device */
-    NAMES_CONVERSION = 1 << 20, /* a word with parentheses that is not a function */
+    NAMES_LIBRARY = 1 << 18,     /* a type of the host's library */
+    NAMES_DEVICE_STD = 1 << 19,  /* std:: has it on the device */
+    NAMES_DEVICE_ONLY = 1 << 21, /* a function that the host's text lacks */
+    NAMES_CONVERSION = 1 << 20,  /* a word with parentheses that is not a function */
     /* Flags of a declaration. */
     IS_CLASS = 1 << 21,
     IS_ENUM = 1 << 22,

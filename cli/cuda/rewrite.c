@@ -198,6 +198,8 @@ static void rewrite_declaration(rewriter *r, const declaration *d)
         if (d->body >= 0)
             remove_body(r, d);
     } else if (is_device_only(d)) {
+        if (d->name >= 0 && t[d->name].kind == TOKEN_NAME)
+            name_mark(t[d->name].name, NAMES_DEVICE_ONLY);
         rewrite_edit_add(r, t[d->begin].at, t[d->end].end);
     } else if (d->params < 0 && d->flags & (IS_DEVICE | IS_CONSTANT | IS_MANAGED) &&
                !r->directive) {

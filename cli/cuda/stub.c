@@ -157,6 +157,23 @@ void stub_kernel(rewriter *r, const declaration *d)
 
 /* ---- variables ---- */
 
+/* The host has no functions of the device: in the initial value of its copy, their addresses are null. */
+static void remove_addresses(rewriter *r, int from, int to)
+{
+    const cuda_list *s = r->s;
+    for (int i = from; i < to; i++) {
+        if (!(name_flags(&s->at[i]) & NAMES_DEVICE_ONLY) || s->at[i + 1].kind == TOKEN_LPAREN)
+            continue;
+        int first = i;
+        while (s->at[first - 1].kind == TOKEN_SCOPE || s->at[first - 1].kind == TOKEN_AMP ||
+               (s->at[first].kind == TOKEN_SCOPE && s->at[first - 1].kind == TOKEN_NAME))
+            first--;
+        if (s->at[i + 1].kind == TOKEN_LT)
+            i = token_behind_angles(s, i + 1) - 1;
+        str_puts(rewrite_edit_add(r, s->at[first].at, s->at[i].end), "nullptr");
+    }
+}
+
 /* Registers each declared variable with the library, after the declaration. */
 void stub_variables(rewriter *r, const declaration *d)
 {
@@ -164,6 +181,11 @@ void stub_variables(rewriter *r, const declaration *d)
     token_piece p;
     if (s->at[d->begin].keyword == KEYWORD_extern && s->at[d->begin + 1].kind == TOKEN_NAME)
         return;
+    for (int i = d->begin; i < d->end;) {
+        i = token_next_piece(s, i, d->end, &p);
+        if (p.name >= 0)
+            remove_addresses(r, p.name + 1, p.to);
+    }
     str *out = rewrite_edit_add(r, s->at[d->end].end, s->at[d->end].end);
     for (int i = d->begin; i < d->end;) {
         i = token_next_piece(s, i, d->end, &p);

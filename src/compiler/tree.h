@@ -209,6 +209,7 @@ typedef struct kernel_expr {
         const kernel_type *compute;
         const struct kernel_token
             *braces; /* of the front end: "{1, 2}" whose type is not known yet */
+        const struct function_named *named; /* of the front end: the name of a function */
     } as;
     struct kernel_expr **args;
 } kernel_expr;

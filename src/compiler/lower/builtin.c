@@ -392,7 +392,10 @@ static lower_value others(lower *l, const kernel_expr *e)
     case BUILTIN_REMQUO: return lower_value_of(l, t, remainder_and_quotient(l, e));
     case BUILTIN_PRINTF: return print(l, e);
     case BUILTIN_ASSERT: assertion(l, e); return none;
-    case BUILTIN_TRAP: lower_mark(l, CODE_TRAP)->row = message(l, "__trap()"); return none;
+    case BUILTIN_TRAP:
+        lower_mark(l, CODE_TRAP)->row =
+            message(l, e->n_args ? e->args[0]->as.text->text : "__trap()");
+        return none;
     case BUILTIN_CLOCK:
     case BUILTIN_GLOBALTIMER:
         return lower_value_of(l, t, lower_convert(l, clock_value(l), IG_U64, lower_lane(t)));

@@ -406,7 +406,6 @@ static void refuse(lower *l)
         const char *remedy;
     } refused[] = {
         {FEATURE_CDP, "launch from the host"},
-        {FEATURE_FUNCTION_POINTER, "call the functions by their names"},
     };
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         const kernel_use *use = &l->entry->uses[refused[i].feature];

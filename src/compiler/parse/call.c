@@ -255,8 +255,8 @@ static kernel_instance *group_instance(parser *p, kernel_instance *i, kernel_exp
     return copy;
 }
 
-static kernel_expr *call(parser *p, kernel_instance *i, kernel_place place, kernel_expr **args,
-                         uint32_t n)
+kernel_expr *call_instance(parser *p, kernel_instance *i, kernel_place place, kernel_expr **args,
+                           uint32_t n)
 {
     i = group_instance(p, i, args, n);
     if (i->flags & IS_GLOBAL)
@@ -330,7 +330,11 @@ kernel_expr *call_functions(parser *p, function_decl *functions, kernel_place pl
                             uint32_t n_args, bool quiet)
 {
     kernel_instance *i = call_choose(p, functions, place, given, n_given, args, n_args, quiet);
-    return i ? call(p, i, place, args, n_args) : NULL;
+    const bool direct = p->is_direct;
+    p->is_direct = false;
+    if (i && !direct)
+        i = virtual_instance(p, i, args, n_args);
+    return i ? call_instance(p, i, place, args, n_args) : NULL;
 }
 
 /* k<<<grid, block>>>(...) in device code: parsed, and marked as a feature that no device supports. */
@@ -437,10 +441,14 @@ kernel_expr *parse_method(parser *p, kernel_expr *object, function_decl *functio
 {
     kernel_expr **args;
     template_arg *given = NULL;
+    const bool direct = p->t[-1].kind == TOKEN_NAME && p->t[-2].kind == TOKEN_SCOPE;
     const uint32_t n_given = at(p, TOKEN_LT) ? parse_template_args(p, &given) : 0;
     expect(p, TOKEN_LPAREN, "after a member function");
     const uint32_t n = parse_arguments(p, &args);
-    return call_given(p, object, functions, place, given, n_given, args, n);
+    p->is_direct = direct;
+    kernel_expr *e = call_given(p, object, functions, place, given, n_given, args, n);
+    p->is_direct = false;
+    return e;
 }
 
 kernel_expr *parse_call(parser *p, function_decl *functions, kernel_place place)
@@ -455,18 +463,8 @@ kernel_expr *parse_call(parser *p, function_decl *functions, kernel_place place)
     const int launch = kernel_token_launch(p->t);
     if (launch)
         return parse_launch(p, place, launch);
-    if (!accept(p, TOKEN_LPAREN)) { /* its address is taken */
-        const kernel_type *type = type_pointer(p->types, type_word_of(p, WORD_VOID));
-        if (!functions->n_params && !functions->next) {
-            const kernel_type **types =
-                kernel_arena_get(p->arena, functions->n_parameters * sizeof(kernel_type *));
-            for (uint32_t i = 0; i < functions->n_parameters; i++)
-                types[i] = functions->parameters[i].type;
-            type = type_pointer(p->types, type_function(p->types, functions->result, types,
-                                                        functions->n_parameters));
-        }
-        return expr_builtin(p, place, BUILTIN_FUNCTION_POINTER, type, 0, NULL);
-    }
+    if (!accept(p, TOKEN_LPAREN)) /* its address is taken */
+        return function_name_new(p, functions, given, n_given, place);
     kernel_expr **args;
     const uint32_t n = parse_arguments(p, &args);
     return call_functions(p, functions, place, given, n_given, args, n, false);

@@ -155,8 +155,11 @@ static const kernel_type *common_pointer(parser *p, kernel_expr *a, kernel_expr 
         return a->type;
     const kernel_type *x = a->type->of, *y = b->type->of;
     const unsigned quals = x->quals | y->quals;
-    if (x->plain == y->plain)
+    const kernel_member *path[8];
+    if (x->plain == y->plain || base_path(y, x, path) > 0)
         return type_pointer(p->types, type_qualify(p->types, x, quals));
+    if (base_path(x, y, path) > 0)
+        return type_pointer(p->types, type_qualify(p->types, y, quals));
     if (x->kind == TYPE_VOID || y->kind == TYPE_VOID)
         return type_pointer(p->types, type_qualify(p->types, type_word_of(p, WORD_VOID), quals));
     return NULL;
@@ -237,6 +240,8 @@ kernel_expr *expr_unary(parser *p, kernel_place place, int token, kernel_expr *a
         e->op = OP_NOT;
         return fold(p, e);
     }
+    if (token == TOKEN_PLUS && lambda_function(p, a->type, NULL))
+        return lambda_pointer(p, a, NULL);
     a = expr_value(p, convert_operand(p, a));
     if (token == TOKEN_PLUS && type_is_pointer(a->type))
         return a;

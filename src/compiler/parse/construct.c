@@ -36,7 +36,7 @@ bool init_needed(parser *p, const kernel_type *type)
         return false;
     type_complete(p, type, p->t->place);
     const kernel_struct *s = type->record;
-    if (type == p->types->dim3 || !is_implicit(p, type))
+    if (type == p->types->dim3 || !is_implicit(p, type) || has_vptr(p, type))
         return true;
     if (s->syntax && s->syntax->values)
         return true;
@@ -64,7 +64,7 @@ bool init_is_empty(parser *p, const kernel_type *type)
     bool empty = type != p->types->dim3 && is_implicit(p, type);
     for (const function_decl *f = constructors_of(p, type); f && !empty; f = f->next)
         empty = !f->used && has_empty_body(f);
-    if (!empty || s->syntax->values)
+    if (!empty || s->syntax->values || has_vptr(p, type))
         return false;
     for (uint32_t i = 0; i < s->n_members; i++)
         if (!init_is_empty(p, s->members[i].type))
@@ -430,7 +430,17 @@ void parse_member_values(parser *p, stmt_list *out)
             add(p, out, place,
                 init_default(p, expr_var(p, place, temporary_new(p, b->type, place)), place));
     }
-    for (uint32_t i = 0; i < of->record->n_members; i++)
-        if (!except || of->record->members[i].name || of->record->members[i].type->plain != except)
+    const kernel_name *vptr = name_of(p, "ig_vptr");
+    bool sets = has_vptr(p, of); /* after the bases */
+    for (uint32_t i = 0; i < of->record->n_members; i++) {
+        const kernel_member *m = &of->record->members[i];
+        if (sets && m->name && m->name != vptr) {
+            vptrs_set(p, out, self_object(p, place));
+            sets = false;
+        }
+        if (m->name != vptr && (!except || m->name || m->type->plain != except))
             set_member(p, out, of, i, entries);
+    }
+    if (sets)
+        vptrs_set(p, out, self_object(p, place));
 }

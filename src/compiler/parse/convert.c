@@ -120,6 +120,10 @@ static kernel_expr *string_value(parser *p, kernel_expr *e)
 
 kernel_expr *expr_value(parser *p, kernel_expr *e)
 {
+    if (is_function_name(e))
+        return function_pointer(p, e, NULL);
+    if (e->kind == EXPR_DEREF && e->type->kind == TYPE_FUNCTION)
+        return e->a;
     if (e->kind == EXPR_STRING && p->current) /* outside of functions it belongs to the host */
         return string_value(p, e);
     if (!expr_is_place(e)) {
@@ -146,6 +150,8 @@ kernel_expr *expr_value(parser *p, kernel_expr *e)
 
 kernel_expr *expr_address(parser *p, kernel_place place, kernel_expr *e)
 {
+    if (is_function_name(e))
+        return e;
     if (!expr_is_place(e))
         parser_fail_do(p, place, "assign it to a variable first", "a value has no address");
     if (e->kind == EXPR_DEREF)
@@ -239,21 +245,23 @@ const kernel_type *type_usual(parser *p, const kernel_type *a, const kernel_type
 }
 
 /* The rank of converting a pointer to `from` into a pointer to `to`. Qualifiers may be added. */
-static int pointee_rank(const kernel_type *from, const kernel_type *to)
+static int pointee_rank(parser *p, const kernel_type *from, const kernel_type *to)
 {
     if (from->quals & ~to->quals)
         return -1;
     if (from->plain == to->plain)
         return from == to ? 0 : 1;
     const kernel_member *path[8];
-    if (to->kind == TYPE_VOID || (base_path(from, to, path) > 0 && !path[0]->offset) ||
-        base_is_empty(from, to))
+    if (from->kind == TYPE_STRUCT && to->kind == TYPE_STRUCT && from->record->syntax &&
+        from->record->syntax->body && !from->record->syntax->open)
+        type_complete(p, from, p->t->place);
+    if (to->kind == TYPE_VOID || base_path(from, to, path) > 0 || base_is_empty(from, to))
         return 3;
     if (from->kind == TYPE_ARRAY && to->kind == TYPE_ARRAY && from->of->plain == to->of->plain &&
         (from->count == to->count || !to->count))
         return 1;
     if (from->kind == TYPE_POINTER && to->kind == TYPE_POINTER && (to->quals & TYPE_CONST))
-        return pointee_rank(from->of, to->of);
+        return pointee_rank(p, from->of, to->of);
     return -1;
 }
 
@@ -282,7 +290,7 @@ int expr_rank(parser *p, const kernel_expr *e, const kernel_type *to)
         if (place && from->plain == of->plain && !(from->quals & ~of->quals))
             return from->quals != of->quals;
         if (place && from->kind == TYPE_ARRAY)
-            return pointee_rank(from, of);
+            return pointee_rank(p, from, of);
         if (place && (base_path(from, of, path) > 0 || base_is_empty(from, of)) &&
             !(from->quals & ~of->quals))
             return 3;
@@ -291,8 +299,12 @@ int expr_rank(parser *p, const kernel_expr *e, const kernel_type *to)
         return expr_rank(p, e, of->plain);
     }
     to = to->plain;
+    if (is_function_name(e) && to->kind == TYPE_POINTER)
+        return function_fits(p, e, to) ? 0 : -1;
+    if (to->kind == TYPE_POINTER && lambda_function(p, from, to))
+        return 3;
     if (from->kind == TYPE_ARRAY && to->kind == TYPE_POINTER)
-        return pointee_rank(from->of, to->of);
+        return pointee_rank(p, from->of, to->of);
     from = from->plain;
     if (from == to)
         return 0;
@@ -309,7 +321,7 @@ int expr_rank(parser *p, const kernel_expr *e, const kernel_type *to)
             return 3;
         if (from->kind == TYPE_FUNCTION)
             return from == to->of ? 0 : -1;
-        return from->kind == TYPE_POINTER ? pointee_rank(from->of, to->of) : -1;
+        return from->kind == TYPE_POINTER ? pointee_rank(p, from->of, to->of) : -1;
     }
     if (from->kind == TYPE_POINTER && to->kind == TYPE_BOOL)
         return 3;
@@ -318,6 +330,16 @@ int expr_rank(parser *p, const kernel_expr *e, const kernel_type *to)
     if (to == p->types->dim3 && type_is_integer(from))
         return 3;
     return -1;
+}
+
+/* The offset of base `to` in a struct; 0 if it is not one. */
+static int64_t base_offset(const kernel_type *from, const kernel_type *to)
+{
+    const kernel_member *path[8];
+    int64_t offset = 0;
+    for (int i = base_path(from, to, path); i > 0; i--)
+        offset += (int64_t)path[i - 1]->offset;
+    return offset;
 }
 
 /* The node of a valid conversion. */
@@ -330,8 +352,30 @@ static kernel_expr *cast_to(parser *p, kernel_expr *e, const kernel_type *to, bo
     return fold(p, c);
 }
 
+/* The same; a pointer to a struct becomes one to a base, or to a derived struct, which may begin elsewhere. */
+static kernel_expr *cast_pointer(parser *p, kernel_expr *e, const kernel_type *to, bool implicit)
+{
+    if (e->type->kind != TYPE_POINTER || to->kind != TYPE_POINTER)
+        return cast_to(p, e, to, implicit);
+    const int64_t bytes = base_offset(e->type->of, to->of) - base_offset(to->of, e->type->of);
+    if (!bytes || !p->current)
+        return cast_to(p, e, to, implicit);
+    kernel_expr *before = NULL;
+    e = expr_once(p, e, &before);
+    const kernel_type *byte = type_pointer(
+        p->types, type_qualify(p->types, type_word_of(p, WORD_CHAR), e->type->of->quals));
+    kernel_expr *moved =
+        expr_node(p, EXPR_BINARY, e->place, byte, cast_to(p, e, byte, false),
+                  expr_integer(p, e->place, type_word_of(p, WORD_LONG), (uint64_t)bytes));
+    moved->op = OP_OFFSET;
+    kernel_expr *made =
+        expr_node(p, EXPR_CHOOSE, e->place, to, expr_bool(p, e), cast_to(p, moved, to, false));
+    made->c = cast_to(p, e, to, false);
+    return expr_comma(p, before, made);
+}
+
 /* e converted to a base of its struct. */
-static kernel_expr *to_base(parser *p, kernel_expr *e, const kernel_type *base)
+kernel_expr *expr_to_base(parser *p, kernel_expr *e, const kernel_type *base)
 {
     const kernel_member *path[8];
     const int n = base_path(e->type, base, path);
@@ -402,13 +446,15 @@ kernel_expr *expr_convert(parser *p, kernel_expr *e, const kernel_type *to, cons
     to = to->plain;
     if (expr_rank(p, e, to) < 0)
         cannot(p, e, to, what);
+    if (type_is_pointer(to) && lambda_function(p, e->type, to))
+        return lambda_pointer(p, e, to);
     if (e->type->kind == TYPE_STRUCT && e->type->plain != to) {
         const conversion *c = conversion_to(p, e->type->plain, to);
         if (c)
             return expr_convert(
                 p, call_method(p, e, methods_of(p, e->type, c->name->text), e->place, NULL, 0), to,
                 what);
-        e = to_base(p, e, to);
+        e = expr_to_base(p, e, to);
     }
     if (to->kind == TYPE_STRUCT && e->type->plain != to && converts(p, e, to))
         return construct(p, to, e->place, &e, 1);
@@ -416,12 +462,14 @@ kernel_expr *expr_convert(parser *p, kernel_expr *e, const kernel_type *to, cons
         return object_value(p, e);
     if (e->kind == EXPR_STRING && to->kind == TYPE_BOOL)
         return expr_integer(p, e->place, to, 1); /* assert(x && "why") */
+    if (is_function_name(e) && type_is_pointer(to))
+        return function_pointer(p, e, to);
     e = expr_value(p, e);
     if (e->type == to)
         return e;
     if (to->kind == TYPE_STRUCT)
         return to_uint3(p, e, to);
-    return cast_to(p, e, to, true);
+    return cast_pointer(p, e, to, true);
 }
 
 kernel_expr *expr_bool(parser *p, kernel_expr *e)
@@ -446,11 +494,11 @@ kernel_expr *expr_bind(parser *p, kernel_expr *e, const kernel_type *to, const c
     if (!(to->quals & TYPE_CONST))
         e = expr_chosen_place(p, e);
     if (expr_is_place(e))
-        e = to_base(p, e, to);
+        e = expr_to_base(p, e, to);
     const kernel_type *from = e->type;
     if (expr_is_place(e) && !(e->kind == EXPR_VAR && e->c && (to->quals & TYPE_CONST)) &&
         (from->plain == to->plain || from->kind == TYPE_ARRAY) && !(from->quals & ~to->quals)) {
-        if (from->kind == TYPE_ARRAY && pointee_rank(from, to) < 0)
+        if (from->kind == TYPE_ARRAY && pointee_rank(p, from, to) < 0)
             cannot(p, e, to, what);
         return cast_to(p, expr_address(p, e->place, e), type_pointer(p->types, to), true);
     }
@@ -480,6 +528,8 @@ kernel_expr *expr_cast(parser *p, kernel_expr *e, const kernel_type *to, kernel_
         return expr_deref(p, place, cast_to(p, address, type_pointer(p->types, to->of), false));
     }
     to = to->plain;
+    if (is_function_name(e) && function_fits(p, e, to))
+        return function_pointer(p, e, to);
     e = to->kind == TYPE_STRUCT && e->type->plain == to ? object_value(p, e)
         : e->type->kind == TYPE_STRUCT                  ? e
                                                         : expr_value(p, e);
@@ -498,7 +548,7 @@ kernel_expr *expr_cast(parser *p, kernel_expr *e, const kernel_type *to, kernel_
             hard->soft = false;
             return hard;
         }
-        return cast_to(p, e, to, false);
+        return cast_pointer(p, e, to, false);
     }
     if (to->kind == TYPE_STRUCT && to->record->n_vector == 1)
         return expr_convert(p, e, to, "a cast");

@@ -40,6 +40,7 @@ static void declare_struct_template(parser *p, template_param *params, uint32_t 
     y->as.syntax->params = params;
     y->as.syntax->n_params = n;
     y->as.syntax->align = align;
+    accept_final(p);
     if (at(p, TOKEN_LBRACE) || at(p, TOKEN_COLON))
         y->as.syntax->body = p->t;
 }
@@ -99,8 +100,7 @@ void declare_function_template(parser *p, template_param *params, uint32_t n,
     function_add(p, &f);
 }
 
-/* An expression of a parameter's type, for deduction. */
-static kernel_expr *dummy(parser *p, const kernel_type *type)
+kernel_expr *type_dummy(parser *p, const kernel_type *type)
 {
     if (type->kind != TYPE_REFERENCE)
         return expr_new(p, EXPR_CALL, p->t->place, type->plain);
@@ -129,7 +129,7 @@ static kernel_instance *find_special(parser *p, specifiers *s, declarator *d,
         parser_fail(p, d->place, "there is no such template");
     kernel_expr **dummies = kernel_arena_get(p->arena, (d->n_parameters + 1) * sizeof *dummies);
     for (uint32_t i = 0; i < d->n_parameters; i++)
-        dummies[i] = dummy(p, d->parameters[i].type);
+        dummies[i] = type_dummy(p, d->parameters[i].type);
     for (function_decl *one = y->as.functions; one; one = one->next) {
         function_decl *f = function_itself(one);
         if (!f->n_params ||

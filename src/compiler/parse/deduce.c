@@ -249,6 +249,7 @@ void declare_special_struct(parser *p, kernel_syntax *of, template_param *params
     made->args = a.made;
     if (a.end)
         p->t = a.end;
+    accept_final(p);
     made->body = at(p, TOKEN_LBRACE) || at(p, TOKEN_COLON) ? p->t : NULL;
 }
 

@@ -151,6 +151,13 @@ static kernel_expr *parse_make(parser *p, const kernel_type *type, kernel_place 
     return make_vector(p, type, place, n, args);
 }
 
+/* *this, or NULL outside of member functions. */
+static kernel_expr *this_object(parser *p, kernel_place place)
+{
+    symbol *y = symbol_find(p, name_of(p, "this"));
+    return y && y->kind == SYMBOL_VAR ? use_var(p, y, place) : NULL;
+}
+
 /* T(x), T{...}, at the type. */
 static kernel_expr *parse_functional_cast(parser *p)
 {
@@ -163,7 +170,8 @@ static kernel_expr *parse_functional_cast(parser *p)
         const kernel_name *name = expect_name(p, "the name of a member");
         symbol *y = in ? symbol_in(in, name) : NULL;
         if (y && y->kind == SYMBOL_FUNCTION)
-            return parse_method(p, NULL, y->as.functions, place);
+            return parse_method(p, y->as.functions->is_method ? this_object(p, place) : NULL,
+                                y->as.functions, place);
         if (y && y->kind == SYMBOL_VAR)
             return use_var(p, y, place);
         if (!y || y->kind != SYMBOL_CONSTANT)
@@ -184,13 +192,6 @@ static kernel_expr *parse_functional_cast(parser *p)
         return expr_cast(p, parse_inside(p, TOKEN_RPAREN, "after a value"), type, place);
     }
     return parse_init(p, &made, parser_format(p, "'%s'", type_name(p, type)));
-}
-
-/* *this, or NULL outside of member functions. */
-static kernel_expr *this_object(parser *p, kernel_place place)
-{
-    symbol *y = symbol_find(p, name_of(p, "this"));
-    return y && y->kind == SYMBOL_VAR ? use_var(p, y, place) : NULL;
 }
 
 static kernel_expr *use_member(parser *p, const kernel_name *name, kernel_place place)
@@ -325,6 +326,9 @@ static kernel_expr *parse_new(parser *p)
 {
     const kernel_place place = (p->t++)->place;
     specifiers s;
+    kernel_expr *memory = NULL;
+    if (accept(p, TOKEN_LPAREN)) /* new (memory) T(...) */
+        memory = expr_value(p, parse_inside(p, TOKEN_RPAREN, "after the memory of an object"));
     parse_specifiers(p, &s);
     const kernel_type *type = s.type;
     while (accept(p, TOKEN_STAR))
@@ -338,7 +342,8 @@ static kernel_expr *parse_new(parser *p)
         bytes = expr_binary(p, place, TOKEN_STAR, bytes, n);
         expect(p, TOKEN_RBRACKET, "after the number of elements");
     }
-    kernel_expr *made = expr_cast(p, device_malloc(p, place, bytes), pointer, place);
+    kernel_expr *made =
+        expr_cast(p, memory ? memory : device_malloc(p, place, bytes), pointer, place);
     const bool empty = at(p, TOKEN_LPAREN) && p->t[1].kind == TOKEN_RPAREN;
     const bool told = at(p, TOKEN_LPAREN) || at(p, TOKEN_LBRACE);
     if (n && told && !empty)
@@ -388,6 +393,11 @@ static kernel_expr *parse_delete(parser *p)
     e = expr_once(p, e, &before);
     const kernel_type *nothing = type_word_of(p, WORD_VOID);
     kernel_expr *end = object_end(p, expr_deref(p, place, e));
+    if (type_is_pointer(end->type)) { /* a virtual destructor */
+        kernel_expr *whole = expr_node(p, EXPR_CHOOSE, place, end->type, expr_bool(p, e), end);
+        whole->c = expr_zero(p, place, end->type);
+        return expr_comma(p, before, device_free(p, place, whole));
+    }
     kernel_expr *guarded = expr_node(p, EXPR_CHOOSE, place, nothing, expr_bool(p, e),
                                      expr_node(p, EXPR_CAST, place, nothing, end, NULL));
     guarded->c = expr_node(p, EXPR_CAST, place, nothing,
@@ -492,6 +502,14 @@ static kernel_expr *parse_member(parser *p, kernel_expr *e, bool arrow)
     if (at(p, TOKEN_TILDE) && p->t[1].kind == TOKEN_NAME) /* x.~T() */
         return parse_end(p, e, place);
     kernel_name *name = expect_name(p, "the name of a member");
+    if (at(p, TOKEN_SCOPE)) { /* x.base::f() */
+        symbol *y = part_load(p, symbol_find(p, name));
+        if (!y || y->kind != SYMBOL_TYPE || !y->as.type || y->as.type->kind != TYPE_STRUCT)
+            parser_fail(p, place, "'%s' is not a struct", name->text);
+        e = expr_to_base(p, e, y->as.type);
+        p->t++;
+        name = expect_name(p, "the name of a member");
+    }
     if (e->type->word >= WORD_BLOCK)
         return group_member(p, e, name, place);
     if (e->type->kind == TYPE_STRUCT && e->type->record->fragment &&
@@ -525,9 +543,7 @@ static kernel_expr *call_pointer(parser *p, kernel_expr *e, kernel_place place)
         parser_fail(p, place, "'%s' is not a function", type_name(p, e->type));
     kernel_expr **args;
     const uint32_t n = parse_arguments(p, &args);
-    for (uint32_t i = 0; i < n; i++)
-        args[i] = expr_value(p, args[i]);
-    return expr_builtin(p, place, BUILTIN_FUNCTION_POINTER, type->of, n, args);
+    return call_through(p, e, place, args, n);
 }
 
 static kernel_expr *parse_postfix(parser *p)

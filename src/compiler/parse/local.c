@@ -319,7 +319,9 @@ bool at_declaration(parser *p)
 {
     if (!at_type(p))
         return false;
-    if (p->t->keyword == KEYWORD_const || p->t->keyword == KEYWORD_static || at(p, TOKEN_LBRACKET))
+    if (p->t->keyword == KEYWORD_const || p->t->keyword == KEYWORD_static ||
+        p->t->keyword == KEYWORD_alignas || p->t->keyword == KEYWORD___align__ ||
+        at(p, TOKEN_LBRACKET))
         return true;
     const kernel_token *back = p->t;
     const kernel_token *last = back;

@@ -30,8 +30,11 @@ static void method_add(parser *p, kernel_struct *s, unsigned flags, declarator *
 {
     s->has_methods = true;
     const bool is_const = accept_word(p, KEYWORD_const);
-    while (accept_word(p, KEYWORD_noexcept) || accept_word(p, KEYWORD_const))
-        ;
+    while (at(p, TOKEN_NAME) || at(p, TOKEN_AMP) || at(p, TOKEN_AND_AND)) { /* noexcept, override */
+        p->t++;
+        if (at(p, TOKEN_LPAREN))
+            p->t = skip_group(p->t);
+    }
     if (at(p, TOKEN_ASSIGN) && p->t[1].keyword == KEYWORD_default) {
         s->syntax->has_default |= !d->n_parameters;
         skip_function(p);
@@ -45,6 +48,7 @@ static void method_add(parser *p, kernel_struct *s, unsigned flags, declarator *
     if (accept(p, TOKEN_ARROW))
         result = parse_type(p);
     function_decl f = {.name = d->name, .place = d->place, .flags = flags, .result = result};
+    f.is_pure = (flags & IS_VIRTUAL) && at(p, TOKEN_ASSIGN);
     f.is_method = !(flags & IS_STATIC);
     f.n_parameters = d->n_parameters + f.is_method;
     f.pack = d->pack;
@@ -91,6 +95,7 @@ static void parse_destructor(parser *p, kernel_struct *s, unsigned flags, const 
     while (body->kind == TOKEN_NAME) /* noexcept, override */
         body = body[1].kind == TOKEN_LPAREN ? skip_group(body + 1) : body + 1;
     s->not_pod |= body->kind != TOKEN_ASSIGN;
+    s->syntax->virtual_end |= (flags & IS_VIRTUAL) != 0;
     const bool empty = body->kind == TOKEN_LBRACE && body[1].kind == TOKEN_RBRACE;
     if (body->kind == TOKEN_ASSIGN || empty) {
         skip_function(p);
@@ -115,8 +120,10 @@ static bool accept_constructor(parser *p, kernel_struct *s)
             flags |= IS_CONSTEXPR;
         else if (t->keyword == KEYWORD_explicit)
             flags |= IS_EXPLICIT;
+        else if (t->keyword == KEYWORD_virtual)
+            flags |= IS_VIRTUAL;
         else if (t->keyword != KEYWORD___host__ && t->keyword != KEYWORD_inline &&
-                 t->keyword != KEYWORD___forceinline__ && t->keyword != KEYWORD_virtual)
+                 t->keyword != KEYWORD___forceinline__)
             break;
     }
     if (t->kind == TOKEN_NAME && t->keyword == KEYWORD_operator) {
@@ -298,12 +305,6 @@ static void parse_member(parser *p, kernel_struct *s)
         p->t += 2;
         return;
     }
-    const kernel_token *word = p->t;
-    while (word->kind == TOKEN_NAME && word->keyword != KEYWORD_virtual)
-        word++;
-    if (word->keyword == KEYWORD_virtual)
-        parser_fail_do(p, word->place, "make it a template of the derived type, or a switch",
-                       "virtual functions are not supported");
     if (at_word(p, KEYWORD_template) || behind_qualifiers(p->t)->keyword == KEYWORD_friend) {
         s->has_methods = true;
         parse_guest(p, s);
@@ -346,7 +347,7 @@ static bool is_for_host(const kernel_token *t)
                    t[-1].keyword != KEYWORD___attribute__;
         if (t->kind != TOKEN_NAME)
             continue;
-        if (t->keyword == KEYWORD___device__ || t->keyword == KEYWORD_virtual)
+        if (t->keyword == KEYWORD___device__)
             return false;
         other |= t->keyword == KEYWORD_static || t->keyword == KEYWORD_friend ||
                  t->keyword == KEYWORD_using || t->keyword == KEYWORD_typedef;

@@ -58,6 +58,8 @@ static bool needs(parser *p, const kernel_type *type, need what)
         return false;
     if (has_own(p, type, what))
         return true;
+    if (what == NEED_DESTROY ? has_virtual_end(type) : has_vptr(p, type))
+        return true;
     for (uint32_t i = 0; i < s->n_members && !s->is_union; i++)
         if (needs(p, s->members[i].type, what))
             return true;
@@ -102,6 +104,11 @@ static function_decl *implicit_function(parser *p, const kernel_type *type, func
     made.body = empty_body(p, place);
     x->implicit = kernel_arena_copy(p->arena, &made, sizeof made);
     return x->implicit;
+}
+
+function_decl *implicit_end(parser *p, const kernel_type *type)
+{
+    return implicit_function(p, type, ROLE_END);
 }
 
 /* Calls a function template of the library on all elements of an array. */
@@ -179,6 +186,13 @@ kernel_expr *object_assign(parser *p, kernel_place place, kernel_expr *to, kerne
     return call_method(p, to, implicit_function(p, type, ROLE_ASSIGN), place, &value, 1);
 }
 
+/* Destroys an object whose class is known. */
+static kernel_expr *end_itself(parser *p, kernel_expr *object)
+{
+    const kernel_type *type = object->type->plain;
+    return call_method(p, object, implicit_end(p, type), object->place, NULL, 0);
+}
+
 kernel_expr *object_end(parser *p, kernel_expr *object)
 {
     if (!object_ends(p, object->type))
@@ -190,7 +204,8 @@ kernel_expr *object_end(parser *p, kernel_expr *object)
         parser_fail_do(p, object->place, "declare it __host__ __device__",
                        "the destructor of '%s' is a host function, and this is device code",
                        type_name(p, type));
-    return call_method(p, object, implicit_function(p, type, ROLE_END), object->place, NULL, 0);
+    kernel_expr *end = virtual_end(p, object);
+    return end ? end : end_itself(p, object);
 }
 
 /* ---- bodies ----------------------------------------------------------------------------------- */
@@ -230,15 +245,23 @@ void object_statements(parser *p, stmt_list *out)
 {
     const kernel_place place = p->t->place;
     const function_role role = (function_role)p->current->decl->role;
+    if (is_dispatcher(p->current->decl)) {
+        dispatch_statements(p, out);
+        return;
+    }
     kernel_expr *self = object_named(p, "this", place);
     const kernel_type *type = self->type->plain;
     const kernel_struct *s = type->record;
     if (role == ROLE_END) {
+        vptrs_set(p, out, self); /* virtual calls of the destructor are those of its own class */
         function_decl *own = own_functions(p, type, "destructor");
         if (own)
             add(p, out, place, call_method(p, self, own, place, NULL, 0));
-        for (uint32_t i = s->is_union ? 0 : s->n_members; i-- > 0;)
-            add(p, out, place, object_end(p, part_of(p, self, &s->members[i])));
+        for (uint32_t i = s->is_union ? 0 : s->n_members; i-- > 0;) {
+            kernel_expr *part = part_of(p, self, &s->members[i]);
+            const bool base = !s->members[i].name && object_ends(p, part->type);
+            add(p, out, place, base ? end_itself(p, part) : object_end(p, part));
+        }
         return;
     }
     kernel_expr *other = object_named(p, "other", place);
@@ -247,6 +270,8 @@ void object_statements(parser *p, stmt_list *out)
     if (whole)
         add(p, out, place, expr_node(p, EXPR_ASSIGN, place, type, self, expr_value(p, other)));
     for (uint32_t i = 0; i < s->n_members && !s->is_union; i++) {
+        if (s->members[i].name == name_of(p, "ig_vptr"))
+            continue;
         kernel_expr *to = part_of(p, self, &s->members[i]),
                     *from = part_of(p, other, &s->members[i]);
         if (role == ROLE_ASSIGN)
@@ -254,6 +279,8 @@ void object_statements(parser *p, stmt_list *out)
         else if (object_copies(p, to->type))
             add(p, out, place, copy_to(p, writable(p, to), from));
     }
+    if (role == ROLE_COPY) /* after the bases, which set theirs */
+        vptrs_set(p, out, self);
     if (role == ROLE_ASSIGN)
         stmt_add(p, out, STMT_RETURN, place)->value = expr_address(p, place, self);
 }

@@ -170,6 +170,7 @@ typedef struct kernel_syntax {
     bool has_copy;             /* a copy or move constructor of the source */
     bool hides_copy;           /* one that only the host has */
     bool hides_destructor;     /* a destructor that only the host has */
+    bool virtual_end;          /* its destructor is virtual */
     function_decl *implicit;   /* the functions that C++ adds to it, by next_kernel */
     const kernel_token *alias; /* of "template <...> using name = type": at the type */
     uint32_t align;
@@ -208,7 +209,8 @@ enum {
     IS_MANAGED = 2048,
     IS_TYPEDEF = 4096,
     IS_CONST_WORD = 8192, /* "const" or "constexpr" precedes the type */
-    IS_EXPLICIT = 16384
+    IS_EXPLICIT = 16384,
+    IS_VIRTUAL = 32768
 };
 
 typedef struct specifiers {
@@ -247,8 +249,23 @@ typedef struct declarator {
     parameter_pack pack;
 } declarator;
 
-/* What a function does that C++ adds to a struct. */
-typedef enum function_role { ROLE_NONE, ROLE_COPY, ROLE_ASSIGN, ROLE_END } function_role;
+/* What a function does that C++ adds to a struct; from ROLE_POINTER on: a dispatcher (dispatch.c). */
+typedef enum function_role {
+    ROLE_NONE,
+    ROLE_COPY,
+    ROLE_ASSIGN,
+    ROLE_END,
+    ROLE_POINTER, /* calls through a pointer to a function */
+    ROLE_VIRTUAL, /* calls a virtual function */
+    ROLE_END_OF   /* calls a virtual destructor, and returns the address of the whole object */
+} function_role;
+
+/* The name of functions as a value. */
+typedef struct function_named {
+    function_decl *functions;
+    const template_arg *given;
+    uint32_t n_given;
+} function_named;
 
 /* One function of its name: its signature or, for a template, the tokens to parse it from. */
 struct function_decl {
@@ -271,7 +288,11 @@ struct function_decl {
     bool is_method;            /* its first parameter is a reference to the object */
     const kernel_type *object; /* of a template that is a method: the struct's type */
     uint8_t role;              /* a function_role */
-    bool is_lambda;            /* the operator() of a lambda with "auto": head is at its "(" */
+    bool is_pure;              /* virtual, "= 0" */
+    const kernel_type *called; /* of a dispatcher: the type of the functions, or the class */
+    function_decl *slot;       /* of a dispatcher: the virtual function, or NULL */
+    uint32_t n_targets; /* of a dispatcher: those of kernel_parser when it was parsed, and 1 */
+    bool is_lambda;     /* the operator() of a lambda with "auto": head is at its "(" */
     const kernel_type
         *except;         /* of an implicit constructor: the base that is initialized already */
     function_decl *used; /* of a function that "using" introduced: the function itself */
@@ -371,6 +392,11 @@ struct kernel_parser {
     const kernel_diag *broken_file; /* an error outside of functions that concerns every kernel */
     function_decl *kernels, **kernels_end;      /* by next_kernel */
     kernel_instance *instances[INSTANCE_SLOTS]; /* by declaration and arguments */
+    function_decl *dispatchers;                 /* by next_kernel */
+    struct pointed *pointed;                    /* functions whose address is taken */
+    struct made_class *classes;                 /* with virtual functions, that are constructed */
+    uint32_t n_targets;                         /* of both */
+    bool is_direct; /* the next call names the class of its function: it is not virtual */
     fold_memo folded[FOLD_MEMOS];
     uint32_t n_instances, n_globals, n_entries;
     kernel_function **functions_end;
@@ -481,6 +507,7 @@ void parse_parameters(parser *p, declarator *d); /* after "(", to after ")" */
 scope *type_members(parser *p, const kernel_type *type, kernel_place place); /* or NULL */
 void type_complete(parser *p, const kernel_type *type, kernel_place place);
 const kernel_type *parse_struct(parser *p, bool is_union); /* after the keyword */
+void accept_final(parser *p);
 const kernel_type *parse_enum(parser *p);
 /* Parses a member of a struct; skips it if it is host code that cannot be parsed. */
 void struct_member(parser *p, kernel_struct *s);
@@ -589,6 +616,8 @@ kernel_expr *expr_address(parser *p, kernel_place place, kernel_expr *e);
 kernel_expr *expr_index(parser *p, kernel_place place, kernel_expr *a, kernel_expr *i);
 kernel_expr *expr_member(parser *p, kernel_place place, kernel_expr *a, const kernel_name *name);
 kernel_expr *expr_comma(parser *p, kernel_expr *a, kernel_expr *b); /* a may be NULL */
+/* e converted to a base of its struct. */
+kernel_expr *expr_to_base(parser *p, kernel_expr *e, const kernel_type *base);
 /* The pointer for a reference: the address of e, or of a temporary if e is a value or has another type. */
 kernel_expr *expr_bind(parser *p, kernel_expr *e, const kernel_type *to, const char *what);
 kernel_expr *expr_chosen_place(parser *p, kernel_expr *e);
@@ -668,6 +697,9 @@ bool group_takes(const kernel_type *to, const kernel_type *given);
 kernel_instance *call_choose(parser *p, function_decl *functions, kernel_place place,
                              const template_arg *given, uint32_t n_given, kernel_expr **args,
                              uint32_t n_args, bool quiet);
+/* The call of an instance whose parameters fit. */
+kernel_expr *call_instance(parser *p, kernel_instance *i, kernel_place place, kernel_expr **args,
+                           uint32_t n);
 kernel_expr *call_functions(parser *p, function_decl *functions, kernel_place place,
                             const template_arg *given, uint32_t n_given, kernel_expr **args,
                             uint32_t n_args, bool quiet); /* NULL if quiet and none fits */
@@ -717,6 +749,7 @@ kernel_expr *object_copy_to(parser *p, kernel_expr *to, kernel_expr *from);
 /* to = value of a struct by operator=; NULL if bytes are to be copied. */
 kernel_expr *object_assign(parser *p, kernel_place place, kernel_expr *to, kernel_expr *value);
 kernel_expr *object_end(parser *p, kernel_expr *object); /* destroys it; NULL: nothing to do */
+function_decl *implicit_end(parser *p, const kernel_type *type);
 /* A value that is not used, as a temporary if it has to be destroyed. */
 kernel_expr *object_discard(parser *p, kernel_expr *e);
 /* The statements of a function with a role. */
@@ -731,6 +764,39 @@ bool lifetime_any(const scope *from, const scope *to);
  * `before` with what this needs. */
 kernel_expr *temporary_keep(parser *p, kernel_var *v, kernel_expr *before);
 kernel_expr *temporary_finish(parser *p, kernel_expr *e);
+
+/* dispatch.c */
+bool is_function_name(const kernel_expr *e);
+/* The name of a function that is not called. */
+kernel_expr *function_name_new(parser *p, function_decl *functions, const template_arg *given,
+                               uint32_t n_given, kernel_place place);
+/* True if the name means a function that a pointer of type `to` can point to. */
+bool function_fits(parser *p, const kernel_expr *e, const kernel_type *to);
+/* Its address; `to`: the type of the pointer, or NULL. */
+kernel_expr *function_pointer(parser *p, kernel_expr *e, const kernel_type *to);
+kernel_expr *call_through(parser *p, kernel_expr *pointer, kernel_place place, kernel_expr **args,
+                          uint32_t n);
+/* The function of a lambda without captures, for a pointer of type `to`, or for any; NULL: there is none. */
+kernel_instance *lambda_function(parser *p, const kernel_type *lambda, const kernel_type *to);
+/* Its address. */
+kernel_expr *lambda_pointer(parser *p, const kernel_expr *lambda, const kernel_type *to);
+/* Adds the pointer that tells the class of an object. */
+void layout_vptr(parser *p, kernel_struct *s);
+bool has_vptr(parser *p, const kernel_type *type);
+bool has_virtual_end(const kernel_type *type);
+/* Adds the statements that make an object one of its class. */
+void vptrs_set(parser *p, stmt_list *out, kernel_expr *self);
+/* The instance to call: i itself, or a dispatcher if the call is virtual. */
+kernel_instance *virtual_instance(parser *p, kernel_instance *i, kernel_expr **args, uint32_t n);
+/* Destroys the object by its virtual destructor; the value is its address. NULL: not virtual. */
+kernel_expr *virtual_end(parser *p, kernel_expr *object);
+bool is_dispatcher(const function_decl *f);
+/* The statements of a dispatcher. */
+void dispatch_statements(parser *p, stmt_list *out);
+/* Parses the dispatchers that lack cases. Returns true if there were any. */
+bool dispatch_parse(parser *p);
+/* Makes pointers to functions integers, which they are in the tree. */
+void function_pointers_finish(parser *p);
 
 /* lambda.c */
 kernel_expr *parse_lambda(parser *p); /* at "[" */
@@ -839,6 +905,8 @@ void link_record(parser *p, const link_mark *m);
 void link_files(parser *p);
 
 /* decl_template.c */
+/* An expression of a type, for deduction. */
+kernel_expr *type_dummy(parser *p, const kernel_type *type);
 void parse_template(parser *p); /* after "template" */
 /* Declares the function template after "template <...>"; `object`: the type of the struct it belongs to, or
  * NULL. */

@@ -21,9 +21,13 @@ static void name_members(parser *p, const kernel_struct *s)
             name_members(p, s->members[i].type->record);
 }
 
-/* After ":". A base is an unnamed member, whose members and functions are visible through it. */
-static void parse_bases(parser *p, kernel_struct *s)
+enum { BASES_MOST = 32 };
+
+/* After ":". A base is an unnamed member, whose members and functions are visible through it. Returns the number of
+ * bases. */
+static uint32_t parse_bases(parser *p, kernel_struct *s, const kernel_type **bases)
 {
+    uint32_t n = 0;
     do {
         while (at(p, TOKEN_NAME) && p->t[1].kind == TOKEN_NAME) {
             if (at_word(p, KEYWORD_virtual))
@@ -36,10 +40,37 @@ static void parse_bases(parser *p, kernel_struct *s)
         if (base->kind != TYPE_STRUCT || s->is_union)
             parser_fail(p, place, "'%s' cannot be a base", type_name(p, base));
         type_complete(p, base, place);
-        layout_base(p, s, base, place);
+        if (n == BASES_MOST)
+            parser_fail(p, place, "more than %d bases", BASES_MOST);
+        bases[n++] = base;
         if (base->record->syntax && base->record->syntax->members)
             scope_use(p, p->scope, base->record->syntax->members);
     } while (accept(p, TOKEN_COMMA));
+    return n;
+}
+
+/* True if the body after "{" declares a virtual function. */
+static bool declares_virtual(const kernel_token *t)
+{
+    for (; t->kind != TOKEN_RBRACE && t->kind != TOKEN_END; t = skip_item(t))
+        if (t->kind == TOKEN_NAME && t->keyword == KEYWORD_virtual)
+            return true;
+    return false;
+}
+
+/* The first base with a vptr comes first, so the struct shares its vptr. */
+static void layout_bases(parser *p, kernel_struct *s, const kernel_type *const *bases, uint32_t n)
+{
+    uint32_t first = 0;
+    while (first < n && !has_vptr(p, bases[first]))
+        first++;
+    if (first < n)
+        layout_base(p, s, bases[first], s->place);
+    else if (declares_virtual(p->t))
+        layout_vptr(p, s);
+    for (uint32_t i = 0; i < n; i++)
+        if (i != first)
+            layout_base(p, s, bases[i], s->place);
 }
 
 static int find_base(const kernel_type *from, const kernel_type *to, const kernel_member **path,
@@ -99,9 +130,10 @@ static void complete(parser *p, kernel_struct *s, kernel_place place)
     syntax->members->name = name_of(p, s->name);
     const parser_place back = parser_enter(p, syntax->body, syntax->members);
     kernel_instance *current = p->current;
-    if (accept(p, TOKEN_COLON))
-        parse_bases(p, s);
+    const kernel_type *bases[BASES_MOST];
+    const uint32_t n_bases = accept(p, TOKEN_COLON) ? parse_bases(p, s, bases) : 0;
     expect(p, TOKEN_LBRACE, "before members");
+    layout_bases(p, s, bases, n_bases);
     syntax->is_private = is_class(syntax->body);
     while (!accept(p, TOKEN_RBRACE)) {
         if (at(p, TOKEN_END))
@@ -142,6 +174,14 @@ static kernel_struct *struct_named(parser *p, kernel_name *name, bool define, ke
     return s;
 }
 
+/* "final" after the name of a struct. */
+void accept_final(parser *p)
+{
+    if (at(p, TOKEN_NAME) && p->t->as.name == name_of(p, "final") &&
+        (p->t[1].kind == TOKEN_LBRACE || p->t[1].kind == TOKEN_COLON))
+        p->t++;
+}
+
 const kernel_type *parse_struct(parser *p, bool is_union)
 {
     uint32_t align = 0;
@@ -154,6 +194,7 @@ const kernel_type *parse_struct(parser *p, bool is_union)
     }
     const kernel_place place = p->t->place;
     kernel_name *name = at(p, TOKEN_NAME) && !p->t->keyword ? (p->t++)->as.name : NULL;
+    accept_final(p);
     const bool defined = at(p, TOKEN_LBRACE) || at(p, TOKEN_COLON);
     if (!name && !defined)
         parser_fail(p, place, "expected the name of a struct, found %s", token_text(p, p->t));

@@ -31,7 +31,7 @@ static const struct {
     {KEYWORD___extension__, 0},
     {KEYWORD_mutable, 0},
     {KEYWORD_friend, 0},
-    {KEYWORD_virtual, 0},
+    {KEYWORD_virtual, IS_VIRTUAL},
     {KEYWORD_thread_local, 0},
 };
 
@@ -398,7 +398,7 @@ static const kernel_type *parse_suffix(parser *p, const kernel_type *base, decla
         const kernel_type **types =
             kernel_arena_get(p->arena, d->n_parameters * sizeof(kernel_type *));
         for (uint32_t i = 0; i < d->n_parameters; i++)
-            types[i] = d->parameters[i].type;
+            types[i] = d->parameters[i].type->plain;
         d->is_function = true;
         return type_function(p->types, base, types, d->n_parameters);
     }

@@ -305,6 +305,17 @@ static void list_templates(parser *p)
     text_drop(&out);
 }
 
+/* Parses all bodies. Dispatchers come last, and again if others have more functions for them. */
+static void parse_bodies(parser *p)
+{
+    kernel_instance **next = &p->queue;
+    do {
+        for (; *next; next = &(*next)->queue)
+            if (!is_dispatcher((*next)->decl))
+                instance_parse(p, *next);
+    } while (dispatch_parse(p) || *next);
+}
+
 static void work(parser *p, void *context)
 {
     job *j = context;
@@ -329,8 +340,8 @@ static void work(parser *p, void *context)
             parser_guard(p, use_kernel, f);
     for (int i = 0; i < j->options->n_instances; i++)
         request(p, j->options->instances[i]);
-    for (kernel_instance *i = p->queue; i; i = i->queue)
-        instance_parse(p, i);
+    parse_bodies(p);
+    function_pointers_finish(p);
     for (function_decl *f = p->kernels; f; f = f->next_kernel)
         for (kernel_instance *i = f->instances; i; i = i->next)
             if (i->function)

@@ -56,7 +56,6 @@ static const struct {
     {FEATURE_GRIDSYNC, "split the kernel into two launches there"},
     {FEATURE_SHARED_ADDRESS, "use pointers to shared memory"},
     {FEATURE_RECURSION, "write it as a loop"},
-    {FEATURE_FUNCTION_POINTER, "call the functions by their names"},
     {FEATURE_NEW, "pass memory in from the host"},
     {FEATURE_TEXTURE, "read the data through a pointer, or run it with '--device cpu'"},
     {FEATURE_CONDITION, "decide on the host, or run it with '--device cpu'"},
@@ -126,23 +125,12 @@ static void refuse_pointer(printer *p, kernel_place place, const char *what)
                  p->target->device);
 }
 
-/* Refuses pointers to functions, even if they are not used. */
-static void refuse_function(printer *p, const kernel_var *v)
-{
-    if (has_kind(v->type, TYPE_FUNCTION, true))
-        print_refuse(p, v->place, kernel_feature_rows[FEATURE_FUNCTION_POINTER].code, NULL,
-                     "call the functions by their names",
-                     "'%s' has a pointer to a function ('%s'), which %s does not have",
-                     p->entry->name, v->name, p->target->device);
-}
-
 static void check_params(printer *p)
 {
     const kernel_function *f = p->entry->function;
     for (uint32_t i = 0; i < f->n_params; i++) {
         const kernel_type *t = f->params[i]->type;
         const kernel_type *inner = t->kind == TYPE_POINTER ? t->of : t;
-        refuse_function(p, f->params[i]);
         if (has_kind(inner, TYPE_POINTER, false))
             refuse_pointer(p, f->params[i]->place,
                            print_format(p, " (in '%s')", f->params[i]->name));
@@ -315,8 +303,6 @@ static void check_waits(printer *p, const kernel_stmt *s)
 
 static void check_locals(printer *p, const kernel_function *f)
 {
-    for (const kernel_var *v = f->locals; v; v = v->next)
-        refuse_function(p, v);
     for (const kernel_var *v = f->locals; v && !p->target->f64; v = v->next)
         if (has_kind(v->type, TYPE_F64, true))
             refuse_double(p, v->place, print_format(p, " for '%s'", v->name));

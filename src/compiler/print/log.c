@@ -179,7 +179,9 @@ static void print_assert(printer *p, const kernel_expr *e)
     kernel_log_format *f = format_new(p);
     kernel_where at = {0};
     kernel_source_where(&p->tree->unit.source, e->place, &at);
-    f->text = trap ? "__trap()" : copy(p, e->args[1]->as.text);
+    f->text = !trap       ? copy(p, e->args[1]->as.text)
+              : e->n_args ? copy(p, e->args[0]->as.text)
+                          : "__trap()";
     f->where = print_format(p, "%s:%lld", at.name ? at.name : "", (long long)at.line);
     if (trap) {
         write_record(p, number, f, NULL);

@@ -201,19 +201,6 @@ static const char *base(printer *p, const kernel_type *t, bool stored)
                         t->quals & TYPE_VOLATILE ? "volatile " : "", name);
 }
 
-static const char *declare(printer *p, const kernel_type *t, uint8_t space, const char *name,
-                           bool stored, const char *where);
-
-/* "(float, int *)" */
-static const char *parameters(printer *p, const kernel_type *function)
-{
-    const char *list = "";
-    for (uint64_t i = 0; i < function->count; i++)
-        list = print_format(p, "%s%s%s", list, i ? ", " : "",
-                            declare(p, function->parameters[i], SPACE_GLOBAL, "", false, ""));
-    return print_format(p, "(%s)", list);
-}
-
 /* Builds the declarator from the name outwards. where: the address space of a pointee; "" for variables. */
 static const char *declare(printer *p, const kernel_type *t, uint8_t space, const char *name,
                            bool stored, const char *where)
@@ -223,12 +210,9 @@ static const char *declare(printer *p, const kernel_type *t, uint8_t space, cons
                         : print_format(p, "%s[]", name);
         return declare(p, t->of, space, name, true, where);
     }
-    if (t->kind == TYPE_FUNCTION) /* only CUDA C has pointers to functions */
-        return declare(p, t->of, SPACE_GLOBAL, print_format(p, "%s%s", name, parameters(p, t)),
-                       false, "");
     if (t->kind != TYPE_POINTER)
         return print_format(p, "%s%s%s%s", where, base(p, t, stored), *name ? " " : "", name);
-    const bool wrap = t->of->kind == TYPE_ARRAY || t->of->kind == TYPE_FUNCTION;
+    const bool wrap = t->of->kind == TYPE_ARRAY;
     name = print_format(p, "%s*%s%s%s%s%s", wrap ? "(" : "", where,
                         t->quals & TYPE_CONST ? "const " : "",
                         t->quals & TYPE_VOLATILE ? "volatile " : "", name, wrap ? ")" : "");
