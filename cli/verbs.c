@@ -12,6 +12,7 @@ const verb verbs[] = {
     {"embed", verb_embed, "prints the vectors of texts by a model folder"},
     {"eval", verb_eval, "array calculator: every op, from the shell"},
     {"fill", verb_fill, "prints the words that fit a gap in a text"},
+    {"generate", verb_generate, "continues a text by a language model: GGUF files and folders"},
     {"nvcc", verb_nvcc, "builds CUDA programs with the command line of nvcc"},
     {"onnx", verb_onnx, "runs ONNX models, and checks and measures them"},
     {"ops", verb_ops, "lists the ops and their arguments"},

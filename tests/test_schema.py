@@ -53,6 +53,8 @@ EXAMPLES = {
     "embed": ["embed --json --model {}/embed cats", "embed --json --similar --model {}/embed cats dog"],
     "classify": ["classify --json --model {}/classify cats", "classify --json --model {}/tag cats", "classify --json --entities --model {}/tag cats",
                  "classify --json --model {}/regression cats"],
+    "generate": ["generate --json --model tests/support/tiny_llama.gguf --tokens 4 cats",
+                 "generate --json --model tests/support/tiny_llama.gguf --temperature 1 --ignore-end cats"],
     "fill": ["fill --json --model {}/fill a[MASK]"],
     "answer": ["answer --json --model {}/answer --context README.md who?"],
     "train": ["train digits --json --epochs 1 --quiet",

@@ -158,7 +158,7 @@ static void start(plan *p, void (*build)(plan *), const schedule_rules *rules)
     build(p);
     assert_int_equal(graph_order(&p->g, p->out, p->n_out), IG_OK);
     if (p->x)
-        graph_donate(&p->g, &p->x, 1);
+        graph_donate(&p->g, &p->x, 1, DONATED);
     assert_int_equal(graph_key(&p->g), IG_OK);
     p->s = schedule_build(&p->g, rules);
     assert_non_null(p->s);

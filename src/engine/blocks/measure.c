@@ -53,7 +53,7 @@ static ig_status graph_bytes(const block_plan *p, ig_array *const *made, int n, 
     ig_status status = graph_order(&e->g, made, n);
     e->g.math = ig_math_mode();
     if (status == IG_OK)
-        graph_donate(&e->g, &used, used ? 1 : 0);
+        graph_donate(&e->g, &used, used ? 1 : 0, DONATED);
     if (status == IG_OK && e->g.n_node > 0)
         status = graph_key(&e->g);
     *bytes = 0;

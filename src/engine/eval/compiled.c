@@ -1,4 +1,5 @@
 /* Compiled computations: a schedule, and the mapping of its leaves and outputs to inputs, constants and outputs. */
+#include "engine/eval/compiled.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/trace.h"
@@ -24,6 +25,7 @@ struct ig_compiled {
     schedule *plan; /* NULL: nothing to compute */
     port *in, *leaf, *out;
     int n_in, n_donated, n_leaf, n_out;
+    graph_donation donation;
     struct ig_compiled
         *parts; /* with complex inputs or outputs: the computation of their parts does all */
 };
@@ -101,7 +103,7 @@ static ig_status plan(ig_compiled *c, graph *g, ig_array *const *standing, ig_ar
                       text *explained)
 {
     TRY(graph_order(g, results, c->n_out));
-    graph_donate(g, standing, c->n_donated);
+    graph_donate(g, standing, c->n_donated, c->donation);
     g->math = ig_math_mode();
     TRY(graph_key(g));
     c->leaf = memory_new((size_t)(g->n_leaf + 1) * sizeof *c->leaf);
@@ -150,11 +152,13 @@ static ig_status compile(ig_compiled *c, ig_array *const *inputs, ig_array *cons
 }
 
 static ig_compiled *compile_new(ig_array *const *inputs, int n_in, int n_donated,
-                                ig_array *const *outputs, int n_out, text *explained);
+                                graph_donation donation, ig_array *const *outputs, int n_out,
+                                text *explained);
 
 /* Compiles the computation of the parts of complex arrays. in and out keep only the dtypes and shapes. */
 static ig_compiled *compile_parts(ig_array *const *inputs, int n_in, int n_donated,
-                                  ig_array *const *outputs, int n_out, text *explained)
+                                  graph_donation donation, ig_array *const *outputs, int n_out,
+                                  text *explained)
 {
     ig_array **in = memory_get((2 * (size_t)n_in + 1) * sizeof *in);
     ig_array **out = memory_get((2 * (size_t)n_out + 1) * sizeof *out);
@@ -171,8 +175,8 @@ static ig_compiled *compile_parts(ig_array *const *inputs, int n_in, int n_donat
             c->out[i].dtype = (ig_dtype)outputs[i]->dtype;
         const int donated = complex_flatten(inputs, n_donated, false, in);
         const int n = complex_flatten(inputs, n_in, false, in);
-        c->parts = compile_new(in, n, donated, out, complex_flatten(outputs, n_out, false, out),
-                               explained);
+        c->parts = compile_new(in, n, donated, donation, out,
+                               complex_flatten(outputs, n_out, false, out), explained);
         ig_scope_end();
     }
     memory_free(in);
@@ -184,7 +188,8 @@ static ig_compiled *compile_parts(ig_array *const *inputs, int n_in, int n_donat
 }
 
 static ig_compiled *compile_new(ig_array *const *inputs, int n_in, int n_donated,
-                                ig_array *const *outputs, int n_out, text *explained)
+                                graph_donation donation, ig_array *const *outputs, int n_out,
+                                text *explained)
 {
     if (require_list("compile", "inputs", inputs, n_in) != IG_OK ||
         require_list("compile", "outputs", outputs, n_out) != IG_OK)
@@ -198,7 +203,7 @@ static ig_compiled *compile_new(ig_array *const *inputs, int n_in, int n_donated
             return NULL;
         }
     if (complex_any(inputs, n_in) || complex_any(outputs, n_out))
-        return compile_parts(inputs, n_in, n_donated, outputs, n_out, explained);
+        return compile_parts(inputs, n_in, n_donated, donation, outputs, n_out, explained);
     ig_compiled *c = memory_new(sizeof *c);
     if (!c || ig_scope_begin() != IG_OK) {
         memory_free(c);
@@ -207,6 +212,7 @@ static ig_compiled *compile_new(ig_array *const *inputs, int n_in, int n_donated
     *c = (ig_compiled){.device = n_in ? engine_device_of(inputs[0]) : engine_device(),
                        .n_in = n_in,
                        .n_donated = n_donated,
+                       .donation = donation,
                        .n_out = n_out};
     c->in = memory_new((size_t)(n_in + 1) * sizeof *c->in);
     c->out = memory_new((size_t)(n_out + 1) * sizeof *c->out);
@@ -221,14 +227,20 @@ static ig_compiled *compile_new(ig_array *const *inputs, int n_in, int n_donated
 ig_compiled *ig_compile(ig_array *const *inputs, int n_in, int n_donated, ig_array *const *outputs,
                         int n_out)
 {
-    return compile_new(inputs, n_in, n_donated, outputs, n_out, NULL);
+    return compile_new(inputs, n_in, n_donated, DONATED, outputs, n_out, NULL);
+}
+
+ig_compiled *compile_expending(ig_array *const *inputs, int n_in, int n_expended,
+                               ig_array *const *outputs, int n_out)
+{
+    return compile_new(inputs, n_in, n_expended, EXPENDED, outputs, n_out, NULL);
 }
 
 char *ig_compile_explain(ig_array *const *inputs, int n_in, int n_donated, ig_array *const *outputs,
                          int n_out)
 {
     text t = {0};
-    ig_compiled *c = compile_new(inputs, n_in, n_donated, outputs, n_out, &t);
+    ig_compiled *c = compile_new(inputs, n_in, n_donated, DONATED, outputs, n_out, &t);
     t.failed = t.failed || !c;
     if (c && !t.used)
         text_add(&t, "nothing to compute\n");

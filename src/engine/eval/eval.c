@@ -115,7 +115,7 @@ static ig_status prepare(graph *g, ig_array *const *arrays, int n, ig_array *con
 {
     TRY(graph_order(g, arrays, n));
     TRY(graph_keep(g));
-    graph_donate(g, donated, n_donated);
+    graph_donate(g, donated, n_donated, DONATED);
     g->math = ig_math_mode();
     return graph_key(g);
 }

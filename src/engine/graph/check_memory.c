@@ -211,7 +211,7 @@ static bool may_fail(const program *p)
     return fails;
 }
 
-/* A failure must leave donated leaves as they were. */
+/* A failure must leave donated leaves as they were, unless they are expended. */
 static ig_status check_donations(const checker *c)
 {
     const schedule *s = c->s;
@@ -220,7 +220,8 @@ static ig_status check_donations(const checker *c)
         last = may_fail(&s->program[i]) ? i : last;
     for (int k = 0; k < s->n_slot; k++)
         if (s->slot[k].kind != SLOT_LEAF && c->first[k] >= 0 && c->place[k].space >= 0 &&
-            s->slot[c->place[k].space].kind == SLOT_LEAF && c->launch[c->first[k]] <= last)
+            s->slot[c->place[k].space].kind == SLOT_LEAF &&
+            c->g->donated[c->place[k].space] != EXPENDED && c->launch[c->first[k]] <= last)
             return schedule_broken(c, "donation", c->first[k], k,
                                    "it overwrites an input before program %d, which may fail",
                                    last + 1);

@@ -29,10 +29,10 @@ typedef struct graph {
     ig_array **out; /* roots that are stored, each once: the requested outputs, then the nodes of
                      * graph_keep */
     int n_out, room_out;
-    int n_asked;      /* outputs without the nodes of graph_keep */
-    int *same;        /* same[i] is the first node equal to node i */
-    bool *donated;    /* the evaluation may overwrite leaf i */
-    ig_array **stack; /* of the traversal */
+    int n_asked;            /* outputs without the nodes of graph_keep */
+    int *same;              /* same[i] is the first node equal to node i */
+    unsigned char *donated; /* the evaluation may overwrite leaf i: a graph_donation */
+    ig_array **stack;       /* of the traversal */
     int room_stack;
     int *scratch; /* hash table, counters */
     size_t room_same, room_donated, room_scratch;
@@ -52,8 +52,10 @@ ig_status graph_order(graph *g, ig_array *const *arrays, int n);
 /* Adds nodes that the caller holds beyond this evaluation to the outputs, so that later evaluations do not
  * recompute them: ig_eval in ingot.h states the rule. */
 ig_status graph_keep(graph *g);
+/* DONATED: an evaluation that fails leaves the leaf as it was. EXPENDED: it may have overwritten it. */
+typedef enum graph_donation { NOT_DONATED, DONATED, EXPENDED } graph_donation;
 /* Donates the leaves among the roots of arrays, even if others hold them. */
-void graph_donate(graph *g, ig_array *const *arrays, int n);
+void graph_donate(graph *g, ig_array *const *arrays, int n, graph_donation how);
 /* Fills same, key and hash. */
 ig_status graph_key(graph *g);
 void graph_free(graph *g);

@@ -178,12 +178,12 @@ ig_status graph_keep(graph *g)
     return IG_OK;
 }
 
-void graph_donate(graph *g, ig_array *const *arrays, int n)
+void graph_donate(graph *g, ig_array *const *arrays, int n, graph_donation how)
 {
     for (int i = 0; i < n; i++) {
         const ig_array *x = arrays[i]->root;
         if (x->data && x->mark == g->epoch && !array_is_packed(x))
-            g->donated[-1 - x->index] = true;
+            g->donated[-1 - x->index] = (unsigned char)how;
     }
 }
 

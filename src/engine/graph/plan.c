@@ -148,7 +148,7 @@ static bool may_share(const schedule *s, int p, int from, int to)
 }
 
 /* The first program after all programs that may fail. No leaf is overwritten before it, so that a failure changes
- * nothing. */
+ * nothing, except leaves that are expended. */
 static int safe_from(const schedule *s)
 {
     int i = s->n_program;
@@ -163,16 +163,17 @@ static const operand *operand_at(const program *p, int i)
     return i < p->pre.n_operand ? &p->pre.operand[i] : &p->post.operand[i - p->pre.n_operand];
 }
 
-/* The donated leaf whose buffer slot i may use, or -1. Prefers one that is free when the slot is
+/* The leaf, donated at least so, whose buffer slot i may use, or -1. Prefers one that is free when the slot is
  * computed: then it is computed in place, without a copy. */
-static int leaf_for(const graph *g, const schedule *s, int i)
+static int leaf_for(const graph *g, const schedule *s, int i, graph_donation least)
 {
     const int at = s->slot[i].first;
     const program *p = &s->program[at];
     int free = -1, found = -1;
     for (int o = 0; o < p->pre.n_operand + p->post.n_operand; o++) {
         const int k = operand_at(p, o)->slot;
-        if (k >= g->n_leaf || !g->donated[k] || s->slot[k].shares >= 0 || !may_share(s, at, k, i))
+        if (k >= g->n_leaf || g->donated[k] < least || s->slot[k].shares >= 0 ||
+            !may_share(s, at, k, i))
             continue;
         int *best = copied_slot(s, p, i) == k || is_free_by_then(p, k, i) ? &free : &found;
         *best = *best < 0 || k < *best ? k : *best;
@@ -207,7 +208,7 @@ static void share_outputs(const graph *g, schedule *s)
             continue;
         for (int to = i; to >= 0 && out->shares < 0;) {
             const int at = s->slot[to].first;
-            out->shares = chain_start(s, at) >= safe ? leaf_for(g, s, to) : -1;
+            out->shares = leaf_for(g, s, to, chain_start(s, at) >= safe ? DONATED : EXPENDED);
             if (out->shares >= 0) {
                 s->slot[out->shares].shares = i;
                 break;

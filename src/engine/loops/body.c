@@ -84,7 +84,7 @@ static ig_array *apart(ig_array *x, int number)
 static ig_status order(staged *s, int n_out, int n_donated)
 {
     TRY(graph_order(&s->g, s->result, n_out));
-    graph_donate(&s->g, s->standing, n_donated);
+    graph_donate(&s->g, s->standing, n_donated, DONATED);
     return graph_key(&s->g);
 }
 

@@ -1,0 +1,280 @@
+/* The graph of a decoder: from tokens and the cache to logits. See decoder.h for the letters of shapes. */
+#include "lib/decoder/decoder.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+/* x @ weight.T + bias; the bias is used if there is one. */
+static ig_array *linear(decoder *d, role r, int64_t layer, ig_array *x, int64_t in, int64_t out)
+{
+    ig_array *weight = x ? weight_get(d, r, layer, false, false, IG_SHAPE(out, in)) : NULL;
+    if (!weight)
+        return NULL;
+    ig_array *bias = weight_get(d, r, layer, true, true, IG_SHAPE(out));
+    ig_array *y = ig_tensordot(x, ig_astype(weight, IG_F32), IG_AXES(-1, 1));
+    return y && bias ? ig_add(y, bias) : y;
+}
+
+/* The norm of a role over the last axis. If it is optional and missing: x. */
+static ig_array *norm(decoder *d, role r, int64_t layer, bool optional, ig_array *x, int64_t width)
+{
+    const decoder_config *c = &d->config;
+    ig_array *weight = x ? weight_get(d, r, layer, false, optional, IG_SHAPE(width)) : NULL;
+    if (!weight)
+        return optional && !ig_failed() ? x : NULL;
+    if (!c->arch->layer_norm)
+        return ig_rms_norm(x, weight, IG_AXES(-1), c->eps);
+    ig_array *bias = weight_get(d, r, layer, true, false, IG_SHAPE(width));
+    return bias ? ig_layer_norm(x, weight, bias, IG_AXES(-1), c->eps) : NULL;
+}
+
+static ig_array *activate(const decoder_config *c, ig_array *x)
+{
+    if (!x)
+        return NULL;
+    if (strcmp(c->activation, "silu") == 0)
+        return ig_silu(x);
+    if (strcmp(c->activation, "relu") == 0)
+        return ig_relu(x);
+    return ig_gelu(x, strcmp(c->activation, "gelu") == 0 ? "none" : "tanh");
+}
+
+/* cap * tanh(x / cap) */
+static ig_array *capped(ig_array *x, double cap)
+{
+    return x && cap > 0 ? ig_multiply(ig_tanh(ig_divide(x, ig_float(cap))), ig_float(cap)) : x;
+}
+
+/* ---- attention ------------------------------------------------------------------------------- */
+
+/* What all layers of one kind share. */
+typedef struct shared {
+    decoder *d;
+    network_in *in;
+    ig_array *partners;
+    ig_array *mask[2]; /* bool (T, C): true: attend. The second one has the window */
+} shared;
+
+static ig_array *slice_last(ig_array *x, int64_t first, int64_t end)
+{
+    const ig_index items[] = {{.kind = IG_INDEX_REST},
+                              {.kind = IG_INDEX_SLICE, .start = first, .stop = end, .step = 1}};
+    return x ? ig_get(x, items, 2) : NULL;
+}
+
+/* Turns x (heads, T, D) by the angles of its positions. */
+static ig_array *turned(const shared *s, ig_array *x, bool local)
+{
+    const rope_config *r = &s->d->config.rope;
+    const int64_t width = s->d->config.head_width;
+    if (!x || r->dims == 0)
+        return x;
+    ig_array *const *tables = s->in->rope + (local && r->local_base > 0 ? 2 : 0);
+    ig_array *part = r->dims == width ? x : slice_last(x, 0, r->dims);
+    ig_array *partner = part ? ig_take(part, s->partners, IG_AXES(-1)) : NULL;
+    ig_array *y =
+        partner ? ig_add(ig_multiply(part, tables[0]), ig_multiply(partner, tables[1])) : NULL;
+    if (!y || r->dims == width)
+        return y;
+    return ig_concat((ig_array *[]){y, slice_last(x, r->dims, width)}, 2, IG_AXES(-1));
+}
+
+/* (T, heads * D) as (heads, T, D) */
+static ig_array *split(ig_array *x, int64_t tokens, int64_t heads, int64_t width)
+{
+    return x ? ig_permute_dims(ig_reshape(x, IG_SHAPE(tokens, heads, width)), IG_AXES(1, 0, 2))
+             : NULL;
+}
+
+/* Writes keys or values (K, T, D) into the cache, and returns its first C places: (K, C, D). */
+static ig_array *remember(const shared *s, ig_array **cache, ig_array *x)
+{
+    const decoder_config *c = &s->d->config;
+    x = x ? ig_reshape(ig_permute_dims(x, IG_AXES(1, 0, 2)),
+                       IG_SHAPE(s->in->tokens, c->kv_heads * c->head_width))
+          : NULL;
+    *cache = x ? ig_scatter_nd(*cache, s->in->start, x, "set") : NULL;
+    x = *cache ? ig_slice(*cache, IG_SHAPE(0), IG_SHAPE(s->in->places), IG_SHAPE(1)) : NULL;
+    return split(x, s->in->places, c->kv_heads, c->head_width);
+}
+
+/* Attention of q (H, T, D) to k and v (K, C, D): (T, H * D). */
+static ig_array *attend(const shared *s, ig_array *q, ig_array *k, ig_array *v, ig_array *mask)
+{
+    const decoder_config *c = &s->d->config;
+    const int64_t group = c->heads / c->kv_heads, t = s->in->tokens, w = c->head_width;
+    if (!q || !k || !v)
+        return NULL;
+    ig_array *y;
+    if (t == 1) { /* the heads that share keys are the rows */
+        q = ig_reshape(q, IG_SHAPE(c->kv_heads, group, w));
+    } else {
+        q = ig_reshape(q, IG_SHAPE(c->kv_heads, group, t, w));
+        k = ig_expand_dims(k, IG_AXES(1));
+        v = ig_expand_dims(v, IG_AXES(1));
+    }
+    if (c->attention_cap > 0) {
+        ig_array *scores = ig_matmul(q, ig_matrix_transpose(k));
+        scores = scores ? ig_multiply(scores, ig_float(c->attention_scale)) : NULL;
+        scores = capped(scores, c->attention_cap);
+        scores = scores ? ig_where(mask, scores, ig_float(-INFINITY)) : NULL;
+        y = scores ? ig_matmul(ig_softmax(scores, IG_AXES(-1)), v) : NULL;
+    } else {
+        y = ig_scaled_dot_product_attention(q, k, v, mask, false, c->attention_scale);
+    }
+    if (y && t > 1)
+        y = ig_permute_dims(y, IG_AXES(2, 0, 1, 3));
+    return y ? ig_reshape(y, IG_SHAPE(t, c->heads * w)) : NULL;
+}
+
+static ig_array *attention(const shared *s, int64_t layer, ig_array *x)
+{
+    decoder *d = s->d;
+    const decoder_config *c = &d->config;
+    const int64_t t = s->in->tokens, w = c->head_width;
+    const bool local = config_has_window(c, layer);
+    ig_array *q = split(linear(d, ROLE_QUERY, layer, x, c->width, c->heads * w), t, c->heads, w);
+    ig_array *k =
+        split(linear(d, ROLE_KEY, layer, x, c->width, c->kv_heads * w), t, c->kv_heads, w);
+    ig_array *v =
+        split(linear(d, ROLE_VALUE, layer, x, c->width, c->kv_heads * w), t, c->kv_heads, w);
+    q = turned(s, norm(d, ROLE_QUERY_NORM, layer, true, q, w), local);
+    k = turned(s, norm(d, ROLE_KEY_NORM, layer, true, k, w), local);
+    k = remember(s, &s->in->cache[2 * layer], k);
+    v = remember(s, &s->in->cache[2 * layer + 1], v);
+    ig_array *y = attend(s, q, k, v, s->mask[local]);
+    y = linear(d, ROLE_ATTENTION_OUT, layer, y, c->heads * w, c->width);
+    return norm(d, ROLE_ATTENTION_AFTER, layer, true, y, c->width);
+}
+
+/* ---- inner layers ---------------------------------------------------------------------------- */
+
+static ig_array *inner(decoder *d, int64_t layer, ig_array *x)
+{
+    const decoder_config *c = &d->config;
+    ig_array *y = linear(d, c->arch->gated ? ROLE_GATE : ROLE_UP, layer, x, c->width, c->inner);
+    y = activate(c, y);
+    if (y && c->arch->gated) {
+        ig_array *up = linear(d, ROLE_UP, layer, x, c->width, c->inner);
+        y = up ? ig_multiply(y, up) : NULL;
+    }
+    return linear(d, ROLE_DOWN, layer, y, c->inner, c->width);
+}
+
+/* The weight of each expert for each token, 0 unless it is chosen: (T, experts). */
+static ig_array *route(decoder *d, int64_t layer, ig_array *x, int64_t tokens)
+{
+    const decoder_config *c = &d->config;
+    ig_array *scores = linear(d, ROLE_ROUTER, layer, x, c->width, c->experts), *top[2];
+    scores = scores ? ig_softmax(scores, IG_AXES(-1)) : NULL;
+    if (!scores || ig_topk(scores, c->experts_used, -1, top) == 0)
+        return NULL;
+    ig_array *weights = top[0];
+    if (c->experts_normed)
+        weights = ig_divide(weights, ig_sum(weights, IG_AXES(-1), IG_DTYPE_NONE, true));
+    return ig_put_along_axis(ig_zeros(IG_SHAPE(tokens, c->experts), IG_F32), top[1], weights,
+                             IG_AXES(-1));
+}
+
+/* A product with the matrices of all experts: x (T, in) or (E, T, in) as (E, T, out). */
+static ig_array *experts(decoder *d, role r, int64_t layer, ig_array *x, int64_t in, int64_t out)
+{
+    ig_array *weight =
+        x ? weight_get(d, r, layer, false, false, IG_SHAPE(d->config.experts, out, in)) : NULL;
+    return weight ? ig_matmul(x, ig_matrix_transpose(ig_astype(weight, IG_F32))) : NULL;
+}
+
+/* All experts compute all tokens, and the weights leave out those that are not chosen. */
+static ig_array *mixture(decoder *d, int64_t layer, ig_array *x, int64_t tokens)
+{
+    const decoder_config *c = &d->config;
+    ig_array *weights = route(d, layer, x, tokens);
+    ig_array *gate = activate(c, experts(d, ROLE_EXPERT_GATE, layer, x, c->width, c->expert_inner));
+    ig_array *up = experts(d, ROLE_EXPERT_UP, layer, x, c->width, c->expert_inner);
+    ig_array *y = gate && up ? ig_multiply(gate, up) : NULL;
+    y = experts(d, ROLE_EXPERT_DOWN, layer, y, c->expert_inner, c->width);
+    if (!y || !weights)
+        return NULL;
+    weights = ig_expand_dims(ig_permute_dims(weights, IG_AXES(1, 0)), IG_AXES(-1)); /* (E, T, 1) */
+    return ig_sum(ig_multiply(y, weights), IG_AXES(0), IG_DTYPE_NONE, false);
+}
+
+static ig_array *layer_build(const shared *s, int64_t layer, ig_array *x)
+{
+    decoder *d = s->d;
+    const decoder_config *c = &d->config;
+    ig_array *y = attention(s, layer, norm(d, ROLE_ATTENTION_NORM, layer, false, x, c->width));
+    if (!y)
+        return NULL;
+    ig_array *middle = ig_add(x, y);
+    ig_array *z = norm(d, ROLE_INNER_NORM, layer, false, c->arch->parallel ? x : middle, c->width);
+    z = z && c->experts ? mixture(d, layer, z, s->in->tokens) : inner(d, layer, z);
+    z = norm(d, ROLE_INNER_AFTER, layer, true, z, c->width);
+    return z ? ig_add(middle, z) : NULL;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static ig_array *embed(decoder *d, const network_in *in)
+{
+    const decoder_config *c = &d->config;
+    ig_array *table =
+        weight_get(d, ROLE_EMBEDDING, -1, false, false, IG_SHAPE(c->vocabulary, c->width));
+    ig_array *x = table ? ig_astype(ig_embedding(in->ids, table), IG_F32) : NULL;
+    if (x && c->arch->scales_embedding)
+        x = ig_multiply(x, ig_float((float)sqrt((double)c->width)));
+    if (x && d->roles->name[ROLE_POSITIONS] && c->rope.dims == 0) {
+        ig_array *places =
+            weight_get(d, ROLE_POSITIONS, -1, false, false, IG_SHAPE(c->context, c->width));
+        x = places ? ig_add(x, ig_astype(ig_embedding(in->positions, places), IG_F32)) : NULL;
+    }
+    return x;
+}
+
+static ig_array *output(decoder *d, const network_in *in, ig_array *x)
+{
+    const decoder_config *c = &d->config;
+    if (x && !in->all)
+        x = ig_take(x, in->last, IG_AXES(0));
+    x = norm(d, ROLE_OUT_NORM, -1, false, x, c->width);
+    x = linear(d, c->tied ? ROLE_EMBEDDING : ROLE_OUT, -1, x, c->width, c->vocabulary);
+    return capped(x, c->logit_cap);
+}
+
+static ig_status masks_build(shared *s)
+{
+    const network_in *in = s->in;
+    ig_array *query = ig_expand_dims(in->positions, IG_AXES(1));
+    ig_array *key = ig_arange(0, (double)in->places, 1, IG_I32);
+    s->mask[0] = query && key ? ig_less_equal(key, query) : NULL;
+    if (s->mask[0] && s->d->config.window > 0)
+        s->mask[1] = ig_logical_and(
+            s->mask[0], ig_greater(key, ig_subtract(query, ig_int(s->d->config.window))));
+    return s->mask[0] ? IG_OK : error_waiting(IG_ERR_MEMORY);
+}
+
+ig_array *network_build(decoder *d, network_in *in)
+{
+    shared s = {.d = d, .in = in};
+    const int64_t dims = d->config.rope.dims;
+    if (dims > 0) {
+        int32_t *partner = memory_get((size_t)dims * sizeof *partner);
+        if (!partner)
+            return NULL;
+        rope_partners(d, partner);
+        s.partners = ig_from_data(partner, IG_SHAPE(dims), IG_I32);
+        memory_free(partner);
+    }
+    if (masks_build(&s) != IG_OK)
+        return NULL;
+    ig_array *x = embed(d, in);
+    for (int64_t i = 0; x && i < d->config.layers; i++)
+        x = layer_build(&s, i, x);
+    x = output(d, in, x);
+    return ig_failed() ? NULL : x;
+}

@@ -1,0 +1,345 @@
+/* The tokenizer of a decoder, and the bytes of each token.
+ *
+ * Byte-level BPE of a GGUF file is written as a tokenizer.json and parsed. Control tokens are no part of it, so the text of a
+ * user never becomes one. */
+#include "lib/decoder/decoder.h"
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "lib/text/tokenizer.h"
+#include "lib/text/unicode.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { KIND_NORMAL = 1, KIND_UNKNOWN, KIND_CONTROL, KIND_USER, KIND_UNUSED, KIND_BYTE };
+
+struct tokens_of {
+    ig_tokenizer *tokenizer;
+    int64_t n;
+    ig_text *pieces; /* of GGUF files; NULL: ask the tokenizer */
+    unsigned char *kinds;
+    bool
+        by_bytes; /* characters stand for bytes, as in GPT-2; otherwise pieces are text with U+2581 for blanks */
+    int16_t byte_of[512];
+    int32_t bos, ends[8];
+    int n_ends;
+    bool adds_bos;
+};
+
+/* ---- the byte alphabet ----------------------------------------------------------------------- */
+
+static bool is_visible(int byte)
+{
+    return (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
+}
+
+static void alphabet_make(int16_t byte_of[512])
+{
+    for (int i = 0; i < 512; i++)
+        byte_of[i] = -1;
+    for (int byte = 0, next = 256; byte < 256; byte++)
+        byte_of[is_visible(byte) ? byte : next++] = (int16_t)byte;
+}
+
+/* ---- GGUF ------------------------------------------------------------------------------------ */
+
+/* The pre-tokenizers that files name, as parts of a tokenizer.json. */
+static const struct {
+    const char *name, *before; /* steps before the byte alphabet; NULL: its own expression */
+} splits[] = {
+    {"default", NULL},
+    {"gpt-2", NULL},
+    {"olmo", NULL},
+    {"smollm", "{\"type\":\"Digits\",\"individual_digits\":true}"},
+    {"starcoder", "{\"type\":\"Digits\",\"individual_digits\":true}"},
+    {"refact", "{\"type\":\"Digits\",\"individual_digits\":true}"},
+    {"llama-bpe",
+     "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\\\r\\\\n\\\\p{"
+     "L}\\\\p{N}]?"
+     "\\\\p{L}+|\\\\p{N}{1,3}| "
+     "?[^\\\\s\\\\p{L}\\\\p{N}]+[\\\\r\\\\n]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+\"},"
+     "\"behavior\":\"Isolated\",\"invert\":false}"},
+    {"qwen2",
+     "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\\\r\\\\n\\\\p{"
+     "L}\\\\p{N}]?"
+     "\\\\p{L}+|\\\\p{N}| "
+     "?[^\\\\s\\\\p{L}\\\\p{N}]+[\\\\r\\\\n]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+\"},"
+     "\"behavior\":\"Isolated\",\"invert\":false}"},
+};
+
+static void quoted(text *t, ig_text s)
+{
+    text_add(t, "\"");
+    for (size_t i = 0; i < s.bytes; i++) {
+        const unsigned char c = (unsigned char)s.at[i];
+        if (c < 32 || c == '"' || c == '\\')
+            text_add(t, "\\u%04x", c);
+        else
+            text_add(t, "%c", c);
+    }
+    text_add(t, "\"");
+}
+
+static ig_status merges_write(const gguf *g, text *t)
+{
+    uint64_t n = 0;
+    ig_text *merges = gguf_texts(g, "tokenizer.ggml.merges", &n);
+    if (!merges)
+        return error_waiting(IG_ERR_FORMAT);
+    text_add(t, ",\"merges\":[");
+    for (uint64_t i = 0; i < n; i++) {
+        text_add(t, "%s", i ? "," : "");
+        quoted(t, merges[i]);
+    }
+    text_add(t, "]");
+    memory_free(merges);
+    return IG_OK;
+}
+
+/* A tokenizer.json with the vocabulary and merges of the file. */
+static ig_status bpe_write(const tokens_of *k, const gguf *g, text *t)
+{
+    const char *before = NULL;
+    size_t row = 0;
+    const ig_text pre = gguf_text(g, "tokenizer.ggml.pre");
+    for (; pre.at && row < sizeof splits / sizeof *splits; row++)
+        if (gguf_text_is(g, "tokenizer.ggml.pre", splits[row].name))
+            break;
+    if (row == sizeof splits / sizeof *splits)
+        return gguf_fail(g, IG_ERR_UNSUPPORTED,
+                         "its pre-tokenizer '%.*s' is not supported; choose another model",
+                         (int)(pre.bytes < 40 ? pre.bytes : 40), pre.at);
+    before = splits[row].before;
+    text_add(t, "{\"version\":\"1.0\",\"added_tokens\":[");
+    for (int64_t i = 0, some = 0; i < k->n; i++)
+        if (k->kinds[i] == KIND_USER) {
+            text_add(t,
+                     "%s{\"id\":%lld,\"special\":false,\"normalized\":false,\"single_word\":false,"
+                     "\"lstrip\":false,\"rstrip\":false,\"content\":",
+                     some++ ? "," : "", (long long)i);
+            quoted(t, k->pieces[i]);
+            text_add(t, "}");
+        }
+    text_add(
+        t,
+        "],\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[%s%s{\"type\":\"ByteLevel\","
+        "\"add_prefix_space\":false,\"trim_offsets\":true,\"use_regex\":%s}]},",
+        before ? before : "", before ? "," : "", !before || before[9] == 'D' ? "true" : "false");
+    text_add(t, "\"model\":{\"type\":\"BPE\",\"vocab\":{");
+    for (int64_t i = 0; i < k->n; i++) {
+        text_add(t, "%s", i ? "," : "");
+        quoted(t, k->pieces[i]);
+        text_add(t, ":%lld", (long long)i);
+    }
+    text_add(t, "}");
+    TRY(merges_write(g, t));
+    text_add(t, "}}");
+    return IG_OK;
+}
+
+static ig_status bpe_open(tokens_of *k, const gguf *g)
+{
+    text t = {0};
+    const tokenizer_more none = {0};
+    TRY(unicode_load());
+    ig_status status = bpe_write(k, g, &t);
+    const size_t bytes = t.used;
+    char *source = status == IG_OK ? text_take(&t) : NULL;
+    text_drop(&t);
+    k->tokenizer = source ? tokenizer_parse(source, bytes, NULL, &none) : NULL;
+    memory_free(source);
+    return k->tokenizer ? IG_OK : error_waiting(IG_ERR_MEMORY);
+}
+
+static void end_add(tokens_of *k, int64_t id)
+{
+    for (int i = 0; i < k->n_ends; i++)
+        if (k->ends[i] == id)
+            return;
+    if (id >= 0 && id < k->n && k->n_ends < (int)(sizeof k->ends / sizeof *k->ends))
+        k->ends[k->n_ends++] = (int32_t)id;
+}
+
+/* Control tokens that end a turn, whatever the file calls its last token. */
+static const char *const turn_ends[] = {"<|im_end|>", "<|eot_id|>", "<end_of_turn>", "<|end|>",
+                                        "<|endoftext|>"};
+
+static ig_status gguf_tokens(tokens_of *k, const gguf *g)
+{
+    uint64_t n = 0;
+    k->pieces = gguf_texts(g, "tokenizer.ggml.tokens", &n);
+    if (!k->pieces)
+        return error_waiting(IG_ERR_FORMAT);
+    const gguf_value *kinds = gguf_find(g, "tokenizer.ggml.token_type");
+    k->n = (int64_t)n;
+    k->kinds = memory_new((size_t)n + 1);
+    if (!k->kinds)
+        return IG_ERR_MEMORY;
+    if (kinds && kinds->n != n)
+        return gguf_fail(
+            g, IG_ERR_FORMAT,
+            "key 'tokenizer.ggml.token_type' has %llu items for %llu tokens; convert it again",
+            (unsigned long long)kinds->n, (unsigned long long)n);
+    for (uint64_t i = 0; i < n; i++)
+        k->kinds[i] = kinds ? (unsigned char)gguf_item_int(kinds, i) : KIND_NORMAL;
+    k->bos = (int32_t)gguf_int(g, "tokenizer.ggml.bos_token_id", -1);
+    end_add(k, gguf_int(g, "tokenizer.ggml.eos_token_id", -1));
+    end_add(k, gguf_int(g, "tokenizer.ggml.eot_token_id", -1));
+    for (int64_t i = 0; i < k->n; i++)
+        for (size_t e = 0; e < sizeof turn_ends / sizeof *turn_ends && k->kinds[i] == KIND_CONTROL;
+             e++)
+            if (k->pieces[i].bytes == strlen(turn_ends[e]) &&
+                memcmp(k->pieces[i].at, turn_ends[e], k->pieces[i].bytes) == 0)
+                end_add(k, i);
+    if (!gguf_text_is(g, "tokenizer.ggml.model", "gpt2"))
+        return gguf_fail(g, IG_ERR_UNSUPPORTED,
+                         "its tokenizer '%.*s' is not supported; byte-level BPE ('gpt2') is",
+                         (int)gguf_text(g, "tokenizer.ggml.model").bytes,
+                         gguf_text(g, "tokenizer.ggml.model").at);
+    k->by_bytes = true;
+    k->adds_bos =
+        gguf_bool(g, "tokenizer.ggml.add_bos_token", false) && k->bos >= 0 && k->bos < k->n;
+    return bpe_open(k, g);
+}
+
+/* ---- folders --------------------------------------------------------------------------------- */
+
+static ig_status folder_tokens(tokens_of *k, const char *folder)
+{
+    json_file f;
+    k->tokenizer = ig_tokenizer_load(folder);
+    if (!k->tokenizer)
+        return error_waiting(IG_ERR_FILE);
+    k->n = ig_tokenizer_count(k->tokenizer);
+    k->by_bytes = ig_tokenizer_id(k->tokenizer, "\xc4\xa0") >= 0; /* a blank in the byte alphabet */
+    ig_status status = json_file_open(&f, folder, "generation_config.json", true);
+    if (status == IG_OK && !field_given(field_get(f.root, "eos_token_id"))) {
+        json_file_close(&f);
+        status = json_file_open(&f, folder, "config.json", true);
+    }
+    const field ends = field_get(f.root, "eos_token_id");
+    if (status == IG_OK && ends.kind == JSON_ARRAY) {
+        json_reader r;
+        json_begin(&r, ends.at, ends.bytes);
+        json_open_array(&r);
+        while (json_next_item(&r)) {
+            uint64_t id = 0;
+            if (json_read_uint(&r, &id) && id < INT32_MAX)
+                end_add(k, (int64_t)id);
+        }
+        json_end(&r);
+    } else {
+        end_add(k, field_int(ends, -1));
+    }
+    json_file_close(&f);
+    return status;
+}
+
+/* ---- use ------------------------------------------------------------------------------------- */
+
+tokens_of *tokens_open(const decoder *d)
+{
+    tokens_of *k = memory_new(sizeof *k);
+    if (!k)
+        return NULL;
+    k->bos = -1;
+    alphabet_make(k->byte_of);
+    if ((d->is_gguf ? gguf_tokens(k, d->file) : folder_tokens(k, d->path)) == IG_OK)
+        return k;
+    tokens_close(k);
+    return NULL;
+}
+
+void tokens_close(tokens_of *k)
+{
+    if (!k)
+        return;
+    ig_tokenizer_free(k->tokenizer);
+    memory_free(k->pieces);
+    memory_free(k->kinds);
+    memory_free(k);
+}
+
+int32_t *tokens_encode(const tokens_of *k, ig_text s, int64_t *n)
+{
+    const ig_encode_options options = {.size = sizeof options, .max_length = -1, .pad = -1};
+    ig_encoding *e = ig_tokenizer_encode(k->tokenizer, &s, NULL, 1, &options);
+    int32_t *ids = e ? memory_get(((size_t)e->n + 1) * sizeof *ids) : NULL;
+    *n = 0;
+    if (ids && k->adds_bos)
+        ids[(*n)++] = k->bos;
+    for (int i = 0; ids && i < e->n; i++)
+        ids[(*n)++] = e->ids[i];
+    ig_free(e);
+    if (ids && *n == 0 && k->bos >= 0) /* an empty text begins with the first token */
+        ids[(*n)++] = k->bos;
+    return ids;
+}
+
+bool tokens_is_end(const tokens_of *k, int32_t id)
+{
+    for (int i = 0; i < k->n_ends; i++)
+        if (k->ends[i] == id)
+            return true;
+    return false;
+}
+
+/* The byte of a piece such as <0x0A>; -1: none. */
+static int byte_piece(ig_text p)
+{
+    unsigned byte = 0;
+    char copy[8] = "";
+    if (p.bytes != 6 || memcmp(p.at, "<0x", 3) != 0)
+        return -1;
+    memcpy(copy, p.at, 6);
+    return sscanf(copy, "<0x%2X>", &byte) == 1 ? (int)byte : -1;
+}
+
+static size_t bytes_decode(const tokens_of *k, ig_text p, char *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p.bytes;) {
+        const unsigned char c = (unsigned char)p.at[i];
+        /* The alphabet ends at U+0143; other characters of added tokens stand for themselves. */
+        const int wide = c >= 0xc2 && c <= 0xc5 && i + 1 < p.bytes ? 2 : 1;
+        const int code = wide == 1 ? c : (c & 31) << 6 | (p.at[i + 1] & 63);
+        if ((wide == 2 || c < 0x80) && k->byte_of[code] >= 0)
+            out[n++] = (char)k->byte_of[code];
+        else
+            for (int j = 0; j < wide; j++)
+                out[n++] = p.at[i + (size_t)j];
+        i += (size_t)wide;
+    }
+    return n;
+}
+
+static size_t blanks_decode(ig_text p, char *out)
+{
+    size_t n = 0;
+    const int byte = byte_piece(p);
+    if (byte >= 0) {
+        out[0] = (char)byte;
+        return 1;
+    }
+    for (size_t i = 0; i < p.bytes;)
+        if (p.bytes - i >= 3 && memcmp(p.at + i, "\xe2\x96\x81", 3) == 0) {
+            out[n++] = ' ';
+            i += 3;
+        } else {
+            out[n++] = p.at[i++];
+        }
+    return n;
+}
+
+size_t tokens_decode(const tokens_of *k, int32_t id, char out[TOKEN_BYTES])
+{
+    const char *plain = k->pieces ? NULL : ig_tokenizer_token(k->tokenizer, id);
+    const bool hidden = k->kinds && id >= 0 && id < k->n && k->kinds[id] == KIND_CONTROL;
+    if (id < 0 || id >= k->n || hidden || (!k->pieces && !plain))
+        return 0;
+    ig_text p = k->pieces ? k->pieces[id] : (ig_text){plain, strlen(plain)};
+    p.bytes = p.bytes < TOKEN_BYTES ? p.bytes : TOKEN_BYTES;
+    return k->by_bytes ? bytes_decode(k, p, out) : blanks_decode(p, out);
+}
