@@ -307,8 +307,9 @@ static int compile_and_link(const build *b)
         word_add(&w, "-L%s/lib64", b->toolkit.s);
         word_add(&w, "-Wl,-rpath,%s/lib64", b->toolkit.s);
     }
-    for (int i = 0; b->o->libraries[i]; i++)
-        word_add(&w, "-l%s", b->o->libraries[i]);
+    for (int i = 0; b->o->libraries[i]; i++) /* the driver and NVRTC are parts of our library */
+        if (strcmp(b->o->libraries[i], "cuda") != 0 && strcmp(b->o->libraries[i], "nvrtc") != 0)
+            word_add(&w, "-l%s", b->o->libraries[i]);
     compile_add_libraries(b->tools, &w);
     word_add(&w, "%s", "-o");
     add_path(b, "program", "", &w);

@@ -15,7 +15,7 @@ typedef struct part {
 static const part graphs = {"this part of CUDA graphs is", "launch the kernels one by one"};
 static const part textures = {"texture references, mipmaps and views are",
                               "use a texture object with one level"};
-static const part driver = {"the CUDA driver API is",
+static const part driver = {"this part of the CUDA driver API is",
                             "use the runtime API (cudaMalloc, kernel<<<>>>)"};
 static const part graphics = {"OpenGL, Vulkan and Direct3D buffers are",
                               "copy the data to the host"};
@@ -35,7 +35,7 @@ static const struct {
      "cudaFreeMipmapped cudaGetMipmapped cudaResourceView cudaArraySparse texture surface"},
     {&library,
      "cublas CUBLAS cufft CUFFT curand CURAND cusparse CUSPARSE cusolver CUSOLVER cudnn CUDNN "
-     "nvrtc NVRTC nccl thrust"},
+     "nvrtc NVRTC nvJitLink nccl thrust"},
     {&driver, "cudaDevResource CUDA_SUCCESS CUDA_ERROR"}};
 
 static bool begins(const char *name, size_t bytes, const char *prefix)

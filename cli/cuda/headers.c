@@ -10,6 +10,8 @@
 /* FILE(id, name, path) for each file. */
 #define FILES_ALL(FILE) \
     FILE(cuda_runtime_h, "cuda_runtime.h", "cli/cuda/include/cuda_runtime.h") \
+    FILE(cuda_h, "cuda.h", "cli/cuda/include/cuda.h") \
+    FILE(nvrtc_h, "nvrtc.h", "cli/cuda/include/nvrtc.h") \
     FILE(cuda_types_h, "cuda_types.h", "cli/cuda/include/cuda_types.h") \
     FILE(ingot_launch_h, "ingot_launch.h", "cli/cuda/include/ingot_launch.h") \
     FILE(ingot_device_h, "ingot_device.h", "cli/cuda/include/ingot_device.h") \
@@ -60,13 +62,12 @@ static const char *const same[] = {
     /* cooperative groups */
     "cooperative_groups/memcpy_async.h", "cooperative_groups/reduce.h", "cooperative_groups/scan.h",
     /* the runtime */
-    "builtin_types.h", "channel_descriptor.h", "cuda.h", "cuda_profiler_api.h",
-    "cuda_runtime_api.h", "device_atomic_functions.h", "device_functions.h",
-    "device_launch_parameters.h", "device_types.h", "driver_types.h", "helper_string.h",
-    "host_defines.h", "math_functions.h", "sm_20_atomic_functions.h", "sm_30_intrinsics.h",
-    "surface_functions.h", "surface_indirect_functions.h", "surface_types.h",
-    "texture_fetch_functions.h", "texture_indirect_functions.h", "texture_types.h",
-    "vector_functions.h", "vector_types.h"};
+    "builtin_types.h", "channel_descriptor.h", "cuda_profiler_api.h", "cuda_runtime_api.h",
+    "device_atomic_functions.h", "device_functions.h", "device_launch_parameters.h",
+    "device_types.h", "driver_types.h", "helper_string.h", "host_defines.h", "math_functions.h",
+    "sm_20_atomic_functions.h", "sm_30_intrinsics.h", "surface_functions.h",
+    "surface_indirect_functions.h", "surface_types.h", "texture_fetch_functions.h",
+    "texture_indirect_functions.h", "texture_types.h", "vector_functions.h", "vector_types.h"};
 
 static const char runtime[] = "#include \"cuda_runtime.h\"\n";
 

@@ -394,7 +394,7 @@ static void rewrite_file(rewrite_job *job, int number, const char *path, const c
                   .text = text};
     const cuda_tokens tokens = read_tokens(job, text, bytes);
     int *files = heap_get((size_t)(tokens.n_directives + 1) * sizeof *files);
-    str all = {0}, source = {0}, device = {0};
+    str all = {0}, source = {0}, device = {0}, rest = {0};
     rewrite_includes(&r, &tokens, files);
     if (job->is_portable && !is_c)
         source_text(&r, &tokens, files, &source);
@@ -414,12 +414,15 @@ static void rewrite_file(rewrite_job *job, int number, const char *path, const c
                                                               : text,
                                   .device = device.s,
                                   .lambdas = r.closures.s ? r.closures.s : ""};
-        unit_add(job, path, &texts, &all);
+        (job->is_image ? unit_image : unit_add)(job, path, &texts, &all);
     }
-    str_puts(&all, "#line 1 ");
-    unit_quote(&all, path, strlen(path));
-    str_puts(&all, "\n");
-    apply(&r, text + bytes, &all);
+    if (!job->is_image) {
+        str_puts(&all, "#line 1 ");
+        unit_quote(&all, path, strlen(path));
+        str_puts(&all, "\n");
+    }
+    apply(&r, text + bytes, job->is_image ? &rest : &all);
+    str_free(&rest);
     str_free(&r.closures);
     job->files[number].text = all;
     job->files[number].source = source;

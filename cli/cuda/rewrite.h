@@ -34,6 +34,7 @@ typedef struct rewrite_job {
     bool
         is_portable; /* it runs on any device, without its sources: both sides are needed, and the texts of included
                          * files */
+    bool is_image;      /* the result is an image of the device code, for cuModuleLoad */
     bool is_linked;     /* device code is linked across files */
     bool all_cuda;      /* units have device code, whatever their names */
     kernel_unit *names; /* of all files so far, with what is known about them */

@@ -15,4 +15,7 @@ typedef struct unit_texts {
 /* Adds the definition of the unit of the file at path. */
 void unit_add(const rewrite_job *job, const char *path, const unit_texts *texts, str *out);
 
+/* The same as an image that a program loads (lib/cudart/ig_cuda.h). */
+void unit_image(const rewrite_job *job, const char *path, const unit_texts *texts, str *out);
+
 #endif

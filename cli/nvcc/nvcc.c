@@ -27,12 +27,14 @@ static void name_object(nvcc_job *j, int i)
     const char *slash = strrchr(in->word, '/'), *name = slash ? slash + 1 : in->word;
     const char *dot = strrchr(name, '.');
     const int n = dot ? (int)(dot - name) : (int)strlen(name);
+    static const char *const endings[] = {"ptx", "cubin", "fatbin"};
+    const bool image = nvcc_writes_image(j), stays = j->mode == NVCC_OBJECTS || image;
     str t = {0};
-    if (j->mode == NVCC_OBJECTS && j->output)
+    if (stays && j->output)
         str_puts(&t, j->output);
-    else if (j->mode == NVCC_OBJECTS)
-        str_printf(&t, "%s%s%.*s.o", j->output_folder ? j->output_folder : "",
-                   j->output_folder ? "/" : "", n, name);
+    else if (stays)
+        str_printf(&t, "%s%s%.*s.%s", j->output_folder ? j->output_folder : "",
+                   j->output_folder ? "/" : "", n, name, image ? endings[j->mode - NVCC_PTX] : "o");
     else
         str_printf(&t, "%s/%d_%.*s.o", j->folder.s, i, n, name);
     in->object = t.s;
@@ -145,8 +147,8 @@ static int run_built(nvcc_job *j, const char *program)
 static int check(const nvcc_job *j)
 {
     const int n = count_sources(j);
-    const bool one =
-        j->mode == NVCC_OBJECTS || j->mode == NVCC_PREPROCESS || j->mode == NVCC_DEPENDENCIES;
+    const bool one = j->mode == NVCC_OBJECTS || j->mode == NVCC_PREPROCESS ||
+                     j->mode == NVCC_DEPENDENCIES || nvcc_writes_image(j);
     if (!j->n_inputs || (one && !n)) {
         say(j->c, "name a source file; see 'ingot nvcc --help'");
         return EXIT_USAGE;

@@ -12,7 +12,10 @@ typedef enum nvcc_mode {
     NVCC_DEVICE_LINK,  /* -dlink: an empty object; device code is linked when the program starts */
     NVCC_PREPROCESS,   /* -E */
     NVCC_DEPENDENCIES, /* -M, -MM */
-    NVCC_RUN           /* -run */
+    NVCC_RUN,          /* -run */
+    NVCC_PTX, /* -ptx, -cubin, -fatbin: an image of the device code, which is the same text for all */
+    NVCC_CUBIN,
+    NVCC_FATBIN
 } nvcc_mode;
 
 /* An input, in the order of the command line: a source, an object, a library, or an option of the linker. */
@@ -45,6 +48,8 @@ typedef struct nvcc_job {
     str folder;          /* a temporary folder */
     compiler tools;
 } nvcc_job;
+
+static inline bool nvcc_writes_image(const nvcc_job *j) { return j->mode >= NVCC_PTX; }
 
 enum { NVCC_SAYS_HELP = 1, NVCC_SAYS_VERSION, NVCC_SAYS_ARCHITECTURES };
 

@@ -173,6 +173,18 @@ static int compile_text(nvcc_job *j, const program_options *o, const rewrite_job
                      : compile_object(j->c, o, &j->tools, text, j->folder.s, unit, in->object);
 }
 
+/* Writes the device code as a file that a program loads. */
+static int write_image(const nvcc_job *j, const rewrite_job *text, const nvcc_input *in)
+{
+    int i = 0;
+    while (!text->files[i].is_unit)
+        i++;
+    const str *image = &text->files[i].text;
+    FILE *f = fopen(in->object, "w");
+    const bool fine = f && fwrite(image->s, 1, image->n, f) == image->n;
+    return (f && fclose(f) != 0) || !fine ? folder_cannot(j->c, "write", in->object) : -1;
+}
+
 static int compile_cuda(nvcc_job *j, nvcc_input *in)
 {
     const char *sources[] = {in->word, NULL};
@@ -199,6 +211,7 @@ static int compile_cuda(nvcc_job *j, nvcc_input *in)
                         .defines = o.defines,
                         .options = o.device_flags,
                         .is_portable = true,
+                        .is_image = nvcc_writes_image(j),
                         .is_linked = j->linked,
                         .all_cuda = true};
     const char *words[] = {
@@ -210,7 +223,9 @@ static int compile_cuda(nvcc_job *j, nvcc_input *in)
         folder_cannot(j->c, "read", in->word);
         code = EXIT_INPUT;
     }
-    if (code < 0 && j->mode != NVCC_DEPENDENCIES && !j->dry) {
+    if (code < 0 && nvcc_writes_image(j) && !j->dry) {
+        code = write_image(j, &text, in);
+    } else if (code < 0 && j->mode != NVCC_DEPENDENCIES && !j->dry) {
         code = compile_text(j, &o, &text, in, true);
         if (code == COMPILE_AGAIN)
             code = compile_text(j, &o, &text, in, false);
@@ -296,6 +311,10 @@ int nvcc_compile(nvcc_job *j, nvcc_input *in)
     if (access(in->word, R_OK) != 0) {
         folder_cannot(j->c, "read", in->word);
         return EXIT_INPUT;
+    }
+    if (nvcc_writes_image(j) && in->kind != INPUT_CUDA) {
+        say(j->c, "'%s' has no device code: it is not a CUDA file", in->word);
+        return EXIT_USAGE;
     }
     return in->kind == INPUT_CUDA && j->mode != NVCC_PREPROCESS ? compile_cuda(j, in)
                                                                 : compile_host(j, in);

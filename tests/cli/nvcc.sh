@@ -172,7 +172,8 @@ check 'it is refused' gives 0 "*linked.cu:9:5: error: extern variable 'calls' is
 # ---- what is refused ----
 
 check 'an unknown option' gives 2 "*unknown option '-quick'*" "$ingot" nvcc -c -quick sum.cu
-check 'device code in a format of NVIDIA' gives 4 "*'-ptx' is not supported: *source text*" "$ingot" nvcc -ptx sum.cu
+check 'intermediate code of another compiler' gives 4 "*'-ltoir' is not supported: *source text*" "$ingot" nvcc -ltoir sum.cu
+check 'device code of a C++ file' gives 2 "*'main.cpp' has no device code*" "$ingot" nvcc -ptx main.cpp
 check 'no input' gives 2 '*name a source file*' "$ingot" nvcc -c
 check 'a file that is not there' gives 5 "*cannot read 'none.cu'*" "$ingot" nvcc -c none.cu
 mkdir -p system/cub
@@ -182,9 +183,35 @@ check "a library of NVIDIA's on the compiler's own path" \
     gives 5 "library.cu:2:10: error: 'cub/cub.cuh' belongs to CUB*" env CPATH=system "$ingot" nvcc -c library.cu
 check 'also in ingot run' gives 5 "library.cu:2:10: error: 'cub/cub.cuh' belongs to CUB*" env CPATH=system "$ingot" run library.cu
 printf '%s\n' 'int main() {' '    return missing();' '}' >broken.cu
-printf '#include <cuda.h>\nCUdevice device;\nint first() { return cuDeviceGet(&device, 0); }\n' >driver.cpp
-check 'the driver API in C++ files is one line' \
-    gives 1 'driver.cpp:2: the CUDA driver API is not supported (CUdevice, cuDeviceGet*); use the runtime API*' "$ingot" nvcc -c driver.cpp
+printf '#include <cuda.h>\nCUgraph graph;\nint first() { return cuGraphCreate(&graph, 0); }\n' >driver.cpp
+check 'a missing part of the driver API in C++ files is one line' \
+    gives 1 'driver.cpp:2: this part of the CUDA driver API is not supported (CUgraph, cuGraphCreate*); use the runtime API*' "$ingot" nvcc -c driver.cpp
+cat >load.cpp <<'CPP'
+#include <cstdio>
+#include <cuda.h>
+int main(int, char **argv)
+{
+    CUmodule m;
+    CUfunction f;
+    CUdeviceptr y;
+    int n[2] = {};
+    if (cuInit(0) || cuModuleLoad(&m, argv[1]) || cuModuleGetFunction(&f, m, argv[2]) || cuMemAlloc(&y, sizeof n))
+        return 1;
+    void *args[] = {&y};
+    if (cuLaunchKernel(f, 1, 1, 1, 2, 1, 1, 0, 0, args, 0) || cuMemcpyDtoH(n, y, sizeof n))
+        return 2;
+    printf("%d %d\n", n[0], n[1]);
+}
+CPP
+printf '#define BASE 40\n' >base.h
+printf '#include "base.h"\nnamespace inner { __global__ void k(int *y) { y[threadIdx.x] = BASE + ADD * threadIdx.x; } }\n' >loaded.cu
+check 'a program that loads a module' "$ingot" nvcc -o load load.cpp -lcuda
+for kind in fatbin cubin ptx; do
+    check "nvcc -$kind" "$ingot" nvcc -$kind -DADD=2 loaded.cu
+    check "the module of -$kind" gives 0 '40 42' ./load loaded.$kind _ZN5inner1kEPi
+done
+rm base.h
+check 'the module without its header' on_devices '40 42' ./load loaded.fatbin inner::k
 check "the compiler's messages about the program" gives 5 '*broken.cu:2:*missing*' "$ingot" nvcc -c broken.cu
 
 # ---- build tools ----

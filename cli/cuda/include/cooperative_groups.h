@@ -3,6 +3,7 @@
 #ifndef INGOT_COOPERATIVE_GROUPS_H
 #define INGOT_COOPERATIVE_GROUPS_H
 
+#ifndef __CUDA_ARCH__ /* nvrtcCompileProgram may find this file; device code has these types */
 #include "cuda_runtime.h"
 
 namespace cooperative_groups
@@ -36,4 +37,5 @@ template <typename T> struct bit_xor {
 };
 } // namespace cooperative_groups
 
+#endif
 #endif

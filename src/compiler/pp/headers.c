@@ -168,11 +168,11 @@ static const char *const empty[] = {
     "cuda_device_runtime_api.h", "cuda_fp16.h", "cuda_fp16.hpp", "cuda_profiler_api.h",
     "cuda_runtime.h", "cuda_runtime_api.h", "device_atomic_functions.h", "device_functions.h",
     "device_launch_parameters.h", "device_types.h", "driver_types.h", "host_defines.h",
-    "math_functions.h", "mma.h", "nvToolsExt.h", "nvtx3/nvToolsExt.h", "sm_20_atomic_functions.h",
-    "sm_30_intrinsics.h", "vector_functions.h", "vector_types.h",
+    "math_functions.h", "mma.h", "nvToolsExt.h", "nvrtc.h", "nvtx3/nvToolsExt.h",
+    "sm_20_atomic_functions.h", "sm_30_intrinsics.h", "vector_functions.h", "vector_types.h",
     /* host headers of the CUDA samples */
-    "exception.h", "helper_cuda.h", "helper_functions.h", "helper_image.h", "helper_string.h",
-    "helper_timer.h"};
+    "exception.h", "helper_cuda.h", "helper_cuda_drvapi.h", "helper_functions.h", "helper_image.h",
+    "helper_string.h", "helper_timer.h"};
 
 /* The libraries of CUDA's toolkit work on NVIDIA GPUs. */
 #define TOOLKIT(option) \

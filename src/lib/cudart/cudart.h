@@ -53,6 +53,7 @@ typedef struct cudart_shape {
     uint32_t grid[3], block[3];
     size_t shared_bytes;
     void *stream;
+    void **extra;           /* of cuLaunchKernel: the arguments at their offsets */
     const void *attributes; /* cudaLaunchAttributes */
     unsigned n_attributes;
     bool cooperative;
@@ -60,6 +61,41 @@ typedef struct cudart_shape {
     bool there;
     cudart_call_site at;
 } cudart_shape;
+
+/* A module that the program loaded. Its strings are in `image`. */
+struct ig_cuda_module {
+    ig_cuda_unit unit; /* of an image of ours; without a name if the image is the driver's */
+    const char *const *expressions;
+    const void *given; /* the image of the caller, while it is loaded */
+    char *image;
+    void *lists;
+    void *handle; /* of the GPU target */
+};
+
+/* A program of NVRTC's. The target fills the log, the image and the symbols. */
+struct ig_cuda_program {
+    char *name, *text;
+    char **headers; /* names and texts in turn; the list ends with NULL */
+    char **expressions, **symbols;
+    int n_expressions;
+    const char *const *options; /* while it is compiled */
+    int n_options;
+    char *log, *image; /* memory_free */
+    size_t image_bytes;
+    bool compiled;
+};
+/* Results of programs. */
+enum {
+    PROGRAM_FINE = 0,
+    PROGRAM_MEMORY = 1,
+    PROGRAM_INPUT = 3,
+    PROGRAM_OPTION = 5,
+    PROGRAM_COMPILATION = 6,
+    PROGRAM_COMPILED_ALREADY = 8,
+    PROGRAM_NOT_COMPILED = 9,
+    PROGRAM_NO_EXPRESSION = 10,
+    PROGRAM_INTERNAL = 11
+};
 
 typedef struct cudart_copy {
     char *to;
@@ -104,6 +140,13 @@ ig_cuda_kernel *cudart_kernels(void);
 cudart_variable *cudart_variables(void);
 /* The units whose device code is linked, as a list. */
 ig_cuda_unit *cudart_linked(void);
+/* The target that runs the program, once the thread has entered it; NULL: the error is in *error. */
+const cudart_target *cudart_enter(int *error);
+/* Adds a kernel to those of the program, or removes it. */
+void cudart_kernel_add(ig_cuda_kernel *k);
+void cudart_kernel_remove(const ig_cuda_kernel *k);
+/* The shape that was set for the next launch of the thread, which it ends. */
+cudart_shape cudart_shape_take(void);
 /* Keeps the error for the thread and returns it. */
 int cudart_set_last_error(int error);
 /* Prints the library's error on stderr. */
@@ -148,6 +191,13 @@ uint64_t cudart_memory_used(void);
 kernel_memory *cudart_memory_list(int *n);
 /* Reports memory that was not freed. */
 void cudart_memory_leaks(void);
+/* Units that the program loads: parses one without keeping it, with the kernels whose instances are named; compiles one,
+ * if needed; forgets it; finds a variable. */
+ig_module *modules_unit_parse(const ig_cuda_unit *unit, const char *const *instances,
+                              int n_instances, char **said);
+int modules_unit_module(ig_cuda_unit *unit, ig_module **module);
+void modules_unit_drop(ig_cuda_unit *unit);
+int modules_unit_variable(ig_cuda_unit *unit, const char *name, char **at, size_t *bytes);
 /* The functions of the target that runs kernels by modules. */
 #define ROW(name, parameters) int modules_##name parameters;
 #include "lib/cudart/target.def"

@@ -261,6 +261,41 @@ IG_CUDA_API int ig_cuda_attribute(int attribute, int *value);
 /* A cudaLimit. */
 IG_CUDA_API int ig_cuda_limit(int limit, size_t *value, int set);
 
+/* ---- the driver API: modules that a program loads ---- */
+
+typedef struct ig_cuda_module ig_cuda_module;
+/* Loads an image: text that begins with IG_CUDA_IMAGE; on an NVIDIA GPU also what its driver takes. */
+IG_CUDA_API int ig_cuda_module_load(void **module, const void *image);
+IG_CUDA_API int ig_cuda_module_unload(ig_cuda_module *module);
+/* A kernel by its name, which may be mangled. It is its own stub in the functions above. */
+IG_CUDA_API int ig_cuda_module_function(ig_cuda_module *module, const char *name,
+                                        ig_cuda_kernel **kernel);
+IG_CUDA_API int ig_cuda_module_global(ig_cuda_module *module, const char *name, void **at,
+                                      size_t *bytes);
+/* Launches with the shape that was set. The arguments are pointers to values, or `extra` is cuLaunchKernel's. */
+IG_CUDA_API int ig_cuda_launch_function(ig_cuda_kernel *kernel, void *const *args, void **extra,
+                                        int cooperative);
+
+/* The first line of an image. Records follow: "NAME BYTES", a line end, the bytes, a line end. The names: name, text,
+ * header (a name, then a text), gpu_text, gpu_header, define, folder, option, expression. */
+#define IG_CUDA_IMAGE "//ingot device code 1\n"
+
+/* ---- NVRTC: results are nvrtcResult's ---- */
+
+typedef struct ig_cuda_program ig_cuda_program;
+IG_CUDA_API int ig_cuda_program_new(ig_cuda_program **program, const char *text, const char *name,
+                                    int n, const char *const *headers,
+                                    const char *const *header_names);
+IG_CUDA_API void ig_cuda_program_free(ig_cuda_program *program);
+IG_CUDA_API int ig_cuda_program_expression(ig_cuda_program *program, const char *expression);
+IG_CUDA_API int ig_cuda_program_compile(ig_cuda_program *program, int n,
+                                        const char *const *options);
+IG_CUDA_API int ig_cuda_program_symbol(const ig_cuda_program *program, const char *expression,
+                                       const char **name);
+/* Each pointer may be NULL. The sizes count the zero byte. */
+IG_CUDA_API int ig_cuda_program_log(const ig_cuda_program *program, size_t *bytes, char *log);
+IG_CUDA_API int ig_cuda_program_image(const ig_cuda_program *program, size_t *bytes, char *image);
+
 #ifdef __cplusplus
 }
 #endif

@@ -151,7 +151,8 @@ static int requests_of(ig_cuda_unit *home, char **out)
 static const char *find_header(void *context, const char *name, bool quoted, size_t *bytes)
 {
     const ig_cuda_unit *u = context;
-    for (const char *const *h = u->headers; quoted && h && *h; h += 2)
+    (void)quoted;
+    for (const char *const *h = u->headers; h && *h; h += 2)
         if (strcmp(h[0], name) == 0) {
             *bytes = strlen(h[1]);
             return h[1];
@@ -159,14 +160,14 @@ static const char *find_header(void *context, const char *name, bool quoted, siz
     return NULL;
 }
 
-static kernel_options options_of(ig_cuda_unit *u)
+static kernel_options options_of(const ig_cuda_unit *u)
 {
     return (kernel_options){.defines = u->defines,
                             .n_defines = cudart_count(u->defines),
                             .folders = u->folders,
                             .n_folders = cudart_count(u->folders),
                             .find = find_header,
-                            .context = u};
+                            .context = (void *)(uintptr_t)u};
 }
 
 static bool has_text(const ig_cuda_unit *u)
@@ -230,15 +231,20 @@ static struct state *state_of(ig_cuda_unit *unit)
     return s->module ? s : NULL;
 }
 
+static void state_free(struct state *s)
+{
+    s->unit->state = NULL;
+    ig_module_free(s->module);
+    memory_free(s->said);
+    memory_free(s);
+}
+
 static void units_reset(void)
 {
     cudart_watch_detach_modules();
     for (struct state *s = states, *next; s; s = next) {
         next = s->next;
-        s->unit->state = NULL;
-        ig_module_free(s->module);
-        memory_free(s->said);
-        memory_free(s);
+        state_free(s);
     }
     states = NULL;
 }
@@ -308,6 +314,64 @@ int modules_symbol(const cudart_variable *v, char **at)
     binding where;
     const backend *dev = cudart_begin(&error);
     return dev ? cudart_end(locate(dev, v, &where, at)) : error;
+}
+
+/* ---- units that the program loads ---- */
+
+ig_module *modules_unit_parse(const ig_cuda_unit *unit, const char *const *instances,
+                              int n_instances, char **said)
+{
+    const kernel_parse_options options = {.preprocess = options_of(unit),
+                                          .skip_host = true,
+                                          .instances = instances,
+                                          .n_instances = n_instances};
+    return module_new(unit->name, unit->text, &options, said);
+}
+
+int modules_unit_module(ig_cuda_unit *unit, ig_module **module)
+{
+    int error;
+    const backend *dev = cudart_begin(&error);
+    if (!dev)
+        return error;
+    const struct state *s = state_of(unit);
+    *module = s ? s->module : NULL;
+    return cudart_end(s ? cudaSuccess : cudaErrorInvalidKernelImage);
+}
+
+void modules_unit_drop(ig_cuda_unit *unit)
+{
+    pthread_mutex_lock(&lock);
+    cudart_watch_detach_modules();
+    for (struct state **at = &states; *at; at = &(*at)->next)
+        if ((*at)->unit == unit) {
+            struct state *s = *at;
+            *at = s->next;
+            state_free(s);
+            break;
+        }
+    pthread_mutex_unlock(&lock);
+}
+
+int modules_unit_variable(ig_cuda_unit *unit, const char *name, char **at, size_t *bytes)
+{
+    int error;
+    binding where;
+    const backend *dev = cudart_begin(&error);
+    if (!dev)
+        return error;
+    struct state *s = state_of(unit);
+    *at = NULL;
+    if (s && module_variable(s->module, dev, name, &where, bytes) == IG_OK) {
+        if (!s->globals)
+            s->globals = cudart_memory_add(dev, where.buf, IG_CUDA_DEVICE);
+        *at = s->globals ? s->globals + where.offset : NULL;
+    } else {
+        ig_error(NULL);
+    }
+    return cudart_end(*at ? cudaSuccess
+                      : s ? cudaErrorSymbolNotFound
+                          : cudaErrorInvalidKernelImage);
 }
 
 /* Copies the unit's managed variables to the device before a launch, or back to the host after it. */
@@ -456,6 +520,20 @@ static int pack(const backend *dev, const module_kernel *k, void *const *args, c
     return cudaSuccess;
 }
 
+/* Pointers to arguments that lie at their offsets in a buffer, which `extra` of cuLaunchKernel names. memory_free. */
+static void *const *spread(const module_kernel *k, void **extra)
+{
+    enum { BUFFER_POINTER = 1 };
+    const char *packed = NULL;
+    for (; *extra; extra += 2)
+        if ((uintptr_t)*extra == BUFFER_POINTER)
+            packed = extra[1];
+    void **args = memory_new((size_t)(k->info->n_params + 1) * sizeof *args);
+    for (int i = 0; args && packed && i < k->info->n_params; i++)
+        args[i] = (void *)(uintptr_t)(packed + k->offsets[i]);
+    return args;
+}
+
 /* Arguments for a device with separate memory: pointers become buffers and offsets. */
 static ig_status bind(const backend *dev, const module_kernel *k, const char *packed,
                       kernel_arg *out)
@@ -561,7 +639,11 @@ static int launch_prepared(const backend *dev, ig_cuda_kernel *k, const cudart_s
     char *packed = memory_new(ready.argument_bytes + 8);
     if (!packed)
         return cudaErrorMemoryAllocation;
-    error = pack(dev, &ready, args, sizes, n, packed);
+    void *const *spreads = sh->extra ? spread(&ready, sh->extra) : NULL;
+    args = spreads ? spreads : args;
+    error = args || !ready.info->n_params ? pack(dev, &ready, args, sizes, n, packed)
+                                          : cudaErrorInvalidValue;
+    memory_free((void *)(uintptr_t)spreads);
     if (error == cudaErrorIllegalAddress)
         fatal = error;
     if (!error)

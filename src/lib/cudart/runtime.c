@@ -129,6 +129,13 @@ static const cudart_target *target(void)
     return chosen;
 }
 
+const cudart_target *cudart_enter(int *error)
+{
+    const cudart_target *t = target();
+    *error = t->enter ? t->enter() : cudaSuccess;
+    return *error ? NULL : t;
+}
+
 /* The result of a call of the target, once the calling thread has entered it. */
 #define CALL(call) \
     ({ \
@@ -192,11 +199,27 @@ ig_cuda_kernel *ig_cuda_kernel_add(ig_cuda_unit *unit, const void *stub, const c
     k->request = request;
     k->sizes = sizes;
     k->n_sizes = n;
+    cudart_kernel_add(k);
+    return k;
+}
+
+void cudart_kernel_add(ig_cuda_kernel *k)
+{
     pthread_mutex_lock(&lock);
     k->next = kernels;
     kernels = k;
     pthread_mutex_unlock(&lock);
-    return k;
+}
+
+void cudart_kernel_remove(const ig_cuda_kernel *k)
+{
+    pthread_mutex_lock(&lock);
+    for (ig_cuda_kernel **at = &kernels; *at; at = &(*at)->next)
+        if (*at == k) {
+            *at = k->next;
+            break;
+        }
+    pthread_mutex_unlock(&lock);
 }
 
 int ig_cuda_variable_add(ig_cuda_unit *unit, void *shadow, const char *name, size_t bytes,
@@ -293,10 +316,16 @@ int ig_cuda_push_attributes(const void *attributes, unsigned n)
     return cudaSuccess;
 }
 
-int ig_cuda_launch(ig_cuda_kernel *kernel, void *const *args, const size_t *sizes, int n)
+cudart_shape cudart_shape_take(void)
 {
     const cudart_shape shape = pushed;
     pushed.there = false;
+    return shape;
+}
+
+int ig_cuda_launch(ig_cuda_kernel *kernel, void *const *args, const size_t *sizes, int n)
+{
+    const cudart_shape shape = cudart_shape_take();
     if (!kernel || !shape.there)
         return cudart_set_last_error(kernel ? cudaErrorMissingConfiguration
                                             : cudaErrorMemoryAllocation);
@@ -313,10 +342,9 @@ int cudart_launch(ig_cuda_kernel *k, const cudart_shape *shape, void *const *arg
 
 int ig_cuda_launch_stub(const void *stub, void *const *args, int cooperative)
 {
-    cudart_shape shape = pushed;
+    cudart_shape shape = cudart_shape_take();
     ig_cuda_kernel *k = kernel_of(stub);
     shape.cooperative = cooperative;
-    pushed.there = false;
     if (k && shape.there && cudart_is_captured(shape.stream))
         return cudart_set_last_error(cudart_capture_launch(k, &shape, args));
     return cudart_set_last_error(!k            ? cudaErrorInvalidDeviceFunction

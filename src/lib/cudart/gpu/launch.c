@@ -92,7 +92,7 @@ static int start(CUfunction f, const cudart_shape *s, void **args)
     if (s->cooperative)
         return gpu.launch_cooperative(f, g[0], g[1], g[2], b[0], b[1], b[2], shared, s->stream,
                                       args);
-    return cu.launch(f, g[0], g[1], g[2], b[0], b[1], b[2], shared, s->stream, args, NULL);
+    return cu.launch(f, g[0], g[1], g[2], b[0], b[1], b[2], shared, s->stream, args, s->extra);
 }
 
 int gpu_launch(ig_cuda_kernel *k, const cudart_shape *s, void *const *args, const size_t *sizes,
