@@ -559,8 +559,9 @@ $(inside_cli:%.c=$(BUILD)/%): $(BUILD)/obj/libcli.a
 $(BUILD)/gen/boundary_calls.inc: tests/support/boundary_calls.py $(PUBLIC)
 	@mkdir -p $(@D)
 	@python3 tests/support/boundary_calls.py $(PUBLIC) > $@
-$(BUILD)/obj/tests/unit/test_boundary.o: $(BUILD)/gen/boundary_calls.inc
-$(BUILD)/obj/tests/unit/test_boundary.o: TEST_OPTIMIZE := -O0
+boundary := $(patsubst %,$(BUILD)/obj/%/unit/test_boundary.o,tests together)
+$(boundary): $(BUILD)/gen/boundary_calls.inc
+$(boundary): TEST_OPTIMIZE := -O0
 
 $(BUILD)/obj/tests/%.o: tests/%.c $(GENERATED)
 	@mkdir -p $(@D)
@@ -570,6 +571,27 @@ $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_PARTS) $(TEST_PARTS)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@) $(link) $< $(UNIT_PARTS) $(filter %/libcli.a,$^) \
 	    $(TEST_PARTS) $(CMOCKA) $(CLI_LIBS) $(LDLIBS)
+
+# TOGETHER=1: of the unit tests that are asked for, one program, whose copy with a test's name is this test: one link for all. Those
+# that include a source file have names of the library; they and those of the command stay programs of their own.
+ifneq ($(TOGETHER),)
+alone := $(shell grep -l 'include ".*\.c"' tests/unit/*.c)
+joined := $(filter-out $(alone:%.c=$(BUILD)/%) $(inside_cli:%.c=$(BUILD)/%),$(UNIT))
+joined := $(if $(filter tests,$(MAKECMDGOALS)),$(joined),$(filter $(joined),$(MAKECMDGOALS)))
+JOINED_OBJECTS := $(joined:$(BUILD)/tests/%=$(BUILD)/obj/together/%.o)
+$(BUILD)/gen/together.inc: FORCE
+	$(call keep,$@,$(patsubst %,'JOINED(%)',$(notdir $(joined))))
+$(BUILD)/obj/together/%.o: tests/%.c $(GENERATED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) $(TESTING) $(TEST_OPTIMIZE) -Dmain=main_of_$(*F) -Wno-missing-prototypes $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+$(BUILD)/tests/together: tests/together.c $(BUILD)/gen/together.inc $(JOINED_OBJECTS) $(TEST_PARTS) $(filter %.o,$(CMOCKA))
+	@mkdir -p $(@D)
+	$(call say,LINK,$@) $(CC) $(TESTING) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(JOINED_OBJECTS) \
+	    $(TEST_PARTS) $(CMOCKA) $(CLI_LIBS) $(LDLIBS)
+$(joined): $(BUILD)/tests/together
+	@mkdir -p $(@D)
+	@ln -f $< $@
+endif
 
 $(BUILD)/clang/test_%: $(BUILD)/obj/tests/unit/test_%.o $(UNIT_PARTS) $(CLANG_LANES) $(OBJECTS) $(BUILD)/obj/libtests.a
 	$(call say,LINK,$@) $(link) $^ $(CMOCKA) $(LDLIBS)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int64_t source_bytes;
+int64_t sources_read;
 
 static ig_status source_read_box(void *context, const int64_t *start, const int64_t *size,
                                  void *data)
@@ -17,7 +17,7 @@ static ig_status source_read_box(void *context, const int64_t *start, const int6
                        (long long)(s->ndim ? start[0] : 0));
     for (int i = 0; i < s->ndim; i++)
         count *= size[i];
-    source_bytes += count * (int64_t)s->bytes;
+    sources_read += count * (int64_t)s->bytes;
     for (int64_t k = 0; k < count; k++) {
         int64_t from = 0;
         for (int i = 0; i < s->ndim; i++)

@@ -19,7 +19,7 @@ typedef struct memory_source {
  * place. */
 ig_array *source_of(ig_array *x, const int64_t *chunk);
 
-extern int64_t source_bytes; /* that all sources have read */
+extern int64_t sources_read; /* that all sources have read */
 
 typedef struct memory_sink {
     char *data;

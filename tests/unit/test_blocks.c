@@ -398,15 +398,15 @@ static void test_parts(void **unused)
             size_t bytes, other;
             char *plain = elements(parts[e].make(x), &bytes);
             ig_array *s = source_of(x, chunk);
-            source_bytes = 0;
+            sources_read = 0;
             ig_array *y = parts[e].make(s);
             char *read = elements(y, &other);
             /* of each row of chunks; without chunks, of each row */
             const int64_t most = parts[e].rows * (chunk[0] == 1 ? 4 : 1) * each;
-            if (source_bytes > most)
+            if (sources_read > most)
                 fail_msg("%s in chunks of (%lld, %lld): reads %lld bytes, more than %lld",
                          parts[e].name, (long long)chunk[0], (long long)chunk[1],
-                         (long long)source_bytes, (long long)most);
+                         (long long)sources_read, (long long)most);
             assert_true(ig_is_evaluated(y));
             assert_false(ig_is_evaluated(s));
             assert_int_equal(bytes, other);
