@@ -234,7 +234,10 @@ typedef enum stmt_kind {
     STMT_SWITCH,   /* value (integer), cases; body */
     STMT_BREAK,    /* the innermost loop or switch */
     STMT_CONTINUE, /* the innermost loop, to its step */
-    STMT_RETURN    /* value, or NULL */
+    STMT_RETURN,   /* value, or NULL */
+    /* The front end's own: never in a checked tree. */
+    STMT_GOTO, /* label */
+    STMT_LABEL
 } stmt_kind;
 
 /* A case of a switch: execution starts at the statement `from` of the body. */
@@ -258,6 +261,7 @@ typedef struct kernel_stmt {
     struct kernel_stmt *body;      /* a list; of an if, the statements of the true branch */
     struct kernel_stmt *otherwise; /* a list, or NULL */
     kernel_case *cases;
+    const kernel_name *label; /* of the front end */
     struct kernel_stmt *next; /* in its list */
 } kernel_stmt;
 
@@ -294,7 +298,10 @@ typedef struct kernel_function {
     kernel_var **shared; /* __shared__ variables that it uses, static and dynamic, each once */
     uint32_t n_shared;
     kernel_use uses[FEATURES]; /* of this function alone */
-    void *mark;                /* for the consumer; NULL at first */
+    /* If is_recursive: the same without recursion, as a loop over the parts of all functions that call each other, with
+     * an array of frames. It fails if more calls are nested. Else NULL. */
+    struct kernel_function *machine;
+    void *mark; /* for the consumer; NULL at first */
     struct kernel_function *next;
     /* For the front end: */
     struct kernel_instance *instance;

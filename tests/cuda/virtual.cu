@@ -1,7 +1,7 @@
 // Virtual functions: each case runs on the device and, compiled by the host's compiler, on the host; what they
 // record is the same.
 /* expect:
-18 cases, 0 differ
+19 cases, 0 differ
 */
 /* opencl: IG-NEW */
 #include "cases.h"
@@ -705,7 +705,7 @@ HD void test(Out &o)
 
 #define CASES(X) \
     X(basic) \
-    X(levels) X(built) X(slices) X(several) X(covariant) X(overloads) X(templates) \
+    X(levels) X(built) X(slices) X(several) X(covariant) X(overloads) X(templates) X(composite) \
         X(state) X(structs) X(pointers) X(overloaded) X(callbacks) X(composed) X(rare) X(declared) \
             X(lists) X(empty_base)
 

@@ -319,10 +319,11 @@ lower_value lower_call(lower *l, const kernel_function *function, kernel_expr *c
 {
     lower_frame f;
     const kernel_place place = l->place;
+    if (function->machine)
+        function = function->machine;
     if (function->is_recursive || frames(l->frame) > UNFOLD_DEEPEST)
-        lower_fail(l, IG_ERR_UNSUPPORTED,
-                   "[IG-REC] '%s' calls itself; calls are unfolded here, so write it as a loop",
-                   function->source_name);
+        lower_fail(l, IG_ERR_UNSUPPORTED, "calls are nested more deeply than %d: '%s'",
+                   UNFOLD_DEEPEST, function->source_name);
     frame_begin(l, &f, function);
     const lower_value *given = lower_args(l, args, function->n_params);
     const lower_known *known = known_call(l, function, given);

@@ -320,6 +320,7 @@ typedef struct kernel_instance {
     unsigned flags;
     kernel_function *function; /* as parsed, before address spaces are inferred */
     bool parsed, open;
+    bool jumps;                            /* its body has labels */
     kernel_diag *diag_before, *diag_after; /* its diagnostics: after the first, up to the second */
     const kernel_diag
         *diag_repeated;           /* an error of it that another instance reported first, or NULL */
@@ -834,6 +835,12 @@ void wmma_names(parser *p);
 kernel_expr *group_member(parser *p, kernel_expr *g, const kernel_name *name, kernel_place place);
 const kernel_type *group_type(parser *p, int which, kernel_place place);
 const kernel_type *fragment_type(parser *p, kernel_place place); /* at "<" */
+
+/* flow.c */
+/* The body of the current function, which has labels, without them and goto. */
+kernel_stmt *flow_structured(parser *p, kernel_stmt *body);
+/* The function without recursion; NULL if a function that it calls has an error. */
+kernel_function *flow_machine(parser *p, kernel_function *f);
 
 /* stmt.c */
 kernel_stmt *stmt_add(parser *p, stmt_list *out, stmt_kind kind, kernel_place place);

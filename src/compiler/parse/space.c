@@ -199,7 +199,7 @@ static kernel_function *copy_function(parser *p, const kernel_function *f)
     made->shared = NULL;
     made->n_callees = made->n_shared = made->visited = 0;
     made->collected = made->listed = made->is_recursive = false;
-    made->next = NULL;
+    made->next = made->machine = NULL;
     made->result_space = SPACE_UNSET;
     copier c = {p, NULL, NULL};
     c.params = made->params = kernel_arena_get(p->arena, f->n_params * sizeof *made->params);

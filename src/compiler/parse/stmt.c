@@ -92,7 +92,7 @@ kernel_stmt *parse_body(parser *p)
     expect(p, TOKEN_LBRACE, "before a function's body");
     parse_statements(p, &out);
     lifetime_end(p, p->scope, &out);
-    return out.first;
+    return p->current->jumps && !p->failed ? flow_structured(p, out.first) : out.first;
 }
 
 static void parse_block(parser *p, stmt_list *out)
@@ -560,6 +560,18 @@ static void parse_asm_block(parser *p, stmt_list *out)
     s->body = inner.first;
 }
 
+static void parse_goto(parser *p, stmt_list *out)
+{
+    const kernel_place place = (p->t++)->place;
+    if (lifetime_any(p->scope, p->body->parent))
+        parser_fail_do(p, place, "use loops, break and return",
+                       "'goto' where an object has a destructor is not supported");
+    kernel_stmt *s = stmt_add(p, out, STMT_GOTO, place);
+    s->label = expect_name(p, "a label");
+    p->current->jumps = true;
+    expect(p, TOKEN_SEMICOLON, "after 'goto'");
+}
+
 static void parse_pragma(parser *p)
 {
     const bool unroll = p->t->as.name == name_of(p, "unroll");
@@ -602,8 +614,7 @@ static bool parse_keyword_statement(parser *p, stmt_list *out)
         p->t++;
         parse_static_assert(p);
         break;
-    case KEYWORD_goto:
-        parser_fail_do(p, p->t->place, "use loops, break and return", "'goto' is not supported");
+    case KEYWORD_goto: parse_goto(p, out); break;
     case KEYWORD_else: parser_fail(p, p->t->place, "'else' without 'if'");
     case KEYWORD_case:
     case KEYWORD_default:
@@ -628,7 +639,12 @@ static void parse_statement(parser *p, stmt_list *out)
     } else if (at(p, TOKEN_NAME) && p->t->keyword && parse_keyword_statement(p, out)) {
         /* done */
     } else if (at(p, TOKEN_NAME) && !p->t->keyword && p->t[1].kind == TOKEN_COLON) {
-        parser_fail_do(p, p->t->place, "use loops, break and return", "labels are not supported");
+        kernel_stmt *s = stmt_add(p, out, STMT_LABEL, p->t->place);
+        s->label = p->t->as.name;
+        p->current->jumps = true;
+        p->t += 2;
+        if (!at(p, TOKEN_RBRACE))
+            parse_statement(p, out);
     } else if (at_declaration(p)) {
         parse_declaration(p, out);
     } else {

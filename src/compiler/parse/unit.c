@@ -18,6 +18,8 @@ typedef struct reach {
     kernel_entry *entry;
     uint32_t shared_room;
     uint32_t stamp;
+    kernel_function **recursive; /* those that it reaches */
+    uint32_t n_recursive, recursive_room;
 } reach;
 
 /* Adds all diagnostics after `before`, up to `after`. */
@@ -97,6 +99,8 @@ static void gather(reach *r, kernel_function *f, text *errors)
     }
     for (uint32_t i = 0; i < f->n_callees; i++)
         gather(r, f->callees[i], errors);
+    if (f->is_recursive)
+        ARENA_ADD(r->p->arena, r->recursive, r->n_recursive, r->recursive_room, f);
     for (int i = 0; i < FEATURES; i++)
         if (f->uses[i].place && (!r->entry->uses[i].place || f == r->entry->function))
             r->entry->uses[i] = f->uses[i];
@@ -175,6 +179,9 @@ static void finish_kernel(parser *p, kernel_instance *i)
         render_error(&p->tree->unit.source, p->broken_file, &errors);
     }
     gather(&r, f, &errors);
+    for (uint32_t k = 0; k < r.n_recursive && !e->failed; k++)
+        if (!r.recursive[k]->machine)
+            r.recursive[k]->machine = flow_machine(p, r.recursive[k]);
     measure(e);
     e->errors = text_take(&errors);
 }

@@ -389,6 +389,7 @@ static void plain_statement(printer *p, const kernel_stmt *s)
     case STMT_BREAK: print_row(p, p->loop_splits ? "active = false;" : "break;"); break;
     case STMT_CONTINUE: print_row(p, "continue;"); break;
     case STMT_RETURN: leave(p, s); break;
+    default: break;
     }
 }
 
