@@ -37,7 +37,7 @@ static char worker_word[] = "--worker";
 /* The options; NULL and 0: not given. */
 typedef struct bench_settings {
     bool quick, list, json, show_output, quiet;
-    const char *device, *only, *output, *csv, *markdown;
+    const char *device, *only, *output, *csv, *markdown, *model;
     threads_list threads;
     double seconds;
     uint64_t seed;
@@ -603,6 +603,19 @@ static void session_free(session *s)
     result_free(&s->result);
 }
 
+/* --model measures on one device, with one number of threads, and prints a table. */
+static int model_settings(const command *c, bench_settings *set)
+{
+    if (set->only || set->output || set->json || set->csv || set->markdown || set->commands.n ||
+        set->threads.n > 1) {
+        say(c, "--model goes with --device, --threads N, --math, --memory-limit and --trace only");
+        return EXIT_USAGE;
+    }
+    set->engine.device = set->device;
+    set->engine.threads = set->threads.n ? set->threads.v[0] : 0;
+    return -1;
+}
+
 int verb_bench(int argc, char **argv)
 {
     bench_settings set = {0};
@@ -633,6 +646,8 @@ int verb_bench(int argc, char **argv)
         {"--csv", 0, "FILE", option_text, &set.csv, "writes a table; - is standard output"},
         {"--md", 0, "FILE", option_text, &set.markdown,
          "writes a Markdown table; - is standard output"},
+        {"--model", 'm', "FILE", option_text, &set.model,
+         "tokens per second of a model that generates text: a prompt of 512 tokens, and 128 more"},
         {"--cmd", 0, "COMMAND", read_command, &set.commands,
          "measures your own command; repeat it to compare several"},
         FLAG("--show-output", &set.show_output, "shows the output of the commands"),
@@ -661,8 +676,12 @@ int verb_bench(int argc, char **argv)
         str_free(&t);
         code = EXIT_FINE;
     }
+    if (code < 0 && set.model)
+        code = model_settings(&c, &set);
     if (code < 0)
         code = engine_apply(&c, &set.engine);
+    if (code < 0 && set.model)
+        code = bench_model(&c, set.model);
     for (int i = 0; i < set.commands.n; i++)
         set.commands.v[i].show = set.show_output;
     session s = {.command = &c, .set = &set, .worker = worker_none};

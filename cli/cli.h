@@ -164,6 +164,7 @@ int verb_man(int argc, char **argv);
 int verb_nvcc(int argc, char **argv);
 int verb_onnx(int argc, char **argv);
 int verb_ops(int argc, char **argv);
+int verb_perplexity(int argc, char **argv);
 int verb_predict(int argc, char **argv);
 int verb_report(int argc, char **argv);
 int verb_run(int argc, char **argv);
@@ -172,6 +173,9 @@ int verb_tokens(int argc, char **argv);
 int verb_train(int argc, char **argv);
 int verb_translate(int argc, char **argv);
 int verb_verify(int argc, char **argv);
+
+/* Measures a decoder model. Returns the exit code. */
+int bench_model(const command *c, const char *path);
 
 /* The op after `op` in the order of classes; the first one for NULL; NULL after the last. */
 const ig_op *ops_next(const ig_op *op);

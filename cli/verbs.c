@@ -16,6 +16,7 @@ const verb verbs[] = {
     {"nvcc", verb_nvcc, "builds CUDA programs with the command line of nvcc"},
     {"onnx", verb_onnx, "runs ONNX models, and checks and measures them"},
     {"ops", verb_ops, "lists the ops and their arguments"},
+    {"perplexity", verb_perplexity, "measures how well a language model predicts a text"},
     {"predict", verb_predict, "applies a trained network to samples"},
     {"report", verb_report, "writes a result as an HTML page"},
     {"run", verb_run, "runs a CUDA C kernel or a whole CUDA program"},

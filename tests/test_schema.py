@@ -55,6 +55,7 @@ EXAMPLES = {
                  "classify --json --model {}/regression cats"],
     "generate": ["generate --json --model tests/support/tiny_llama.gguf --tokens 4 cats",
                  "generate --json --model tests/support/tiny_llama.gguf --temperature 1 --ignore-end cats"],
+    "perplexity": ["perplexity --json --quiet --context 64 --model tests/support/tiny_llama.gguf tests/test_schema.py"],
     "fill": ["fill --json --model {}/fill a[MASK]"],
     "answer": ["answer --json --model {}/answer --context README.md who?"],
     "train": ["train digits --json --epochs 1 --quiet",

@@ -223,6 +223,8 @@ tokens_of *tokens_open(const decoder *d);
 void tokens_close(tokens_of *k);
 /* The tokens of a text, with a first token if the model wants one. Release with memory_free. NULL on failure. */
 int32_t *tokens_encode(const tokens_of *k, ig_text s, int64_t *n);
+/* Puts the first token of texts in place of *id, if the model wants one. */
+void tokens_begin(const tokens_of *k, int32_t *id);
 /* The bytes of a token, which may be a part of a character; none for control tokens. Returns how many. */
 size_t tokens_decode(const tokens_of *k, int32_t id, char out[TOKEN_BYTES]);
 /* True if the token ends a text or a turn. */

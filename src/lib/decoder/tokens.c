@@ -278,6 +278,12 @@ int32_t *tokens_encode(const tokens_of *k, ig_text s, int64_t *n)
     return ids;
 }
 
+void tokens_begin(const tokens_of *k, int32_t *id)
+{
+    if (k->adds_bos)
+        *id = k->bos;
+}
+
 bool tokens_is_end(const tokens_of *k, int32_t id)
 {
     for (int i = 0; i < k->n_ends; i++)
