@@ -17,7 +17,7 @@ CMOCKA = re.compile(r"^\[ +(PASSED|FAILED|SKIPPED) +\] (\d+) test", re.M)
 CMOCKA_FAILED = re.compile(r"^ *(\d+) FAILED TEST\(S\)", re.M)  # those that broke in a fixture, too
 SKIPPED = re.compile(r"^skipped\b", re.M)
 TAIL_LINES = 30
-IDLE_S = 300  # no test sleeps longer
+IDLE_S, LOOK_S = 300, 2  # no test sleeps longer; how often it is looked at
 
 MEMORY, MEMORY_FREE = "/dev/shm", 8 << 30  # bytes
 # Tests with temporary files there. In test_blocks_hard, files must not count as memory; test_train interrupts the writing of files.
@@ -135,17 +135,16 @@ class Watchdog:
         self.thread.start()
 
     def watch(self):
-        begin = moved = time.monotonic()
-        used = 0.0
-        while not self.done.wait(2):
-            now, seconds = time.monotonic(), session_cpu_seconds(self.process.pid)
+        begin, used, idle = time.monotonic(), 0.0, 0
+        while not self.done.wait(LOOK_S):
+            seconds = session_cpu_seconds(self.process.pid)
             if seconds is None:
-                seconds = now - begin
-            if seconds > used:
-                used, moved = max(seconds, used), now
+                seconds = time.monotonic() - begin
+            idle = 0 if seconds > used else idle + LOOK_S  # not by the clock: the whole machine may have stood still
+            used = max(seconds, used)
             if used > self.limit:
                 self.reason = f"exceeded its limit of {self.limit} CPU seconds"
-            elif now - moved > IDLE_S:
+            elif idle > IDLE_S:
                 self.reason = f"used no CPU time for {IDLE_S} s"
             if self.reason:
                 kill_group(self.process)
