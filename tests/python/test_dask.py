@@ -138,6 +138,7 @@ def cluster():
     import ingot.dask
     wide = rng.normal(size=(60, 50))
     y = ig.asarray(wide)
+    dask.config.set({f"distributed.comm.timeouts.{what}": "600s" for what in ("connect", "tcp")})  # a busy machine answers late
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0) as group, \
             Client(group) as client:
         client.wait_for_workers(2)

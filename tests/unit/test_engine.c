@@ -565,7 +565,7 @@ static void fork_after_use(void **unused)
         ig_item(ig_sum(ig_matmul(x, ig_matrix_transpose(x)), IG_NONE, IG_DTYPE_NONE, false));
     pid_t child = fork();
     if (child == 0) {
-        alarm(60);
+        alarm(240);
         ig_array *y = ig_normal(ig_key(5, NULL), IG_SHAPE(300, 400), IG_F32, NULL, NULL);
         double got =
             ig_item(ig_sum(ig_matmul(y, ig_matrix_transpose(y)), IG_NONE, IG_DTYPE_NONE, false));
