@@ -82,6 +82,7 @@ def memory_folder():
 
 
 running = set()  # the processes, each the leader of its group
+builds = set()  # of these, the builds
 build_awaited = threading.Event()  # set while no test runs and a build is waited for
 build_awaited.set()
 
@@ -106,7 +107,7 @@ def set_nice(process):
 def hurry(on):
     """Gives builds full priority while the runner waits for one."""
     (build_awaited.set if on else build_awaited.clear)()
-    for process in list(running):
+    for process in list(builds):
         set_nice(process)
 
 
@@ -168,6 +169,7 @@ def run_command(command, log, env, limit, background=False, in_memory=False):
             return 127, f"{error}\n", 0.0
         running.add(process)
         if background:
+            builds.add(process)
             set_nice(process)
         watchdog = Watchdog(process, limit)
         try:
@@ -176,6 +178,7 @@ def run_command(command, log, env, limit, background=False, in_memory=False):
             watchdog.stop()
             kill_group(process)  # ends children that the test left running
             running.discard(process)
+            builds.discard(process)
         process.returncode = os.waitstatus_to_exitcode(status)
         out.write(f"\n{watchdog.reason}\n".encode() if watchdog.reason else b"")
     with open(log, encoding="utf-8", errors="replace") as file:
