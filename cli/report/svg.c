@@ -11,10 +11,10 @@
 
 #include "report/compare.h"
 
-enum { TOP = 26, BOTTOM = 44, LETTER = 7, LINE_HEIGHT = 14, TICK_ROOM = 44 };
-/* Widths of a chart's frame in pixels, at which labels must not collide: on a telephone, and beyond the
- * style sheet's limit for narrow pages. */
-static const double frame_width[CHART_WIDTHS] = {290, 570};
+enum { TOP = 26, BOTTOM = 44, LETTER = 8, LINE_HEIGHT = 14, TICK_ROOM = 44 };
+/* Widths of a chart's frame in pixels, at which labels must not collide: on a page of 360 px, and just
+ * above the style sheet's limit for narrow pages. */
+static const double frame_width[CHART_WIDTHS] = {260, 570};
 
 /* ---- scales --------------------------------------------------------------------------------- */
 
