@@ -23,7 +23,7 @@ static const char *const environment[][2] = {
      "auto (the default: where one was measured to be faster), off, or all that a library has."},
     {"IG_LAPACK", "Path of the LAPACK that computes them on the CPU, or off. OpenBLAS and "
                   "Accelerate are found without it."},
-    {"IG_FALLBACK", "What a device cannot run: error, warn or auto; --fallback overrides it."},
+    {"IG_FALLBACK", "If a device cannot run an op: error, warn or auto; --fallback overrides it."},
     {"IG_MPI",
      "Path of libingot-mpi, if it is not found, or off: processes that mpirun started work by "
      "themselves."},
@@ -76,7 +76,7 @@ static const char *const environment[][2] = {
                     "archiver (ar) of ingot nvcc."},
     {"NVCC_CCBIN", "C++ compiler of ingot nvcc, before CXX; -ccbin overrides it."},
     {"NVCC_PREPEND_FLAGS, NVCC_APPEND_FLAGS",
-     "Options of ingot nvcc before and after those of its command line."},
+     "Options of ingot nvcc before and after the options of its command line."},
     {"INGOT_TOOLKIT", "Set by bin/nvcc of a folder that ingot nvcc --toolkit wrote: the folder."},
     {"NO_COLOR", "If set, the output has no colors."},
     {"PAGER", "Program that shows long help at the prompt."},

@@ -83,7 +83,7 @@ static int fail_shape(const network *q, const char *path, ig_ints shape)
     str_lengths(&has, shape.v, shape.n);
     str_lengths(&takes, q->shape, q->ndim);
     say(q->command, "%s: its shape is %s, but the network takes samples of %s, or N of them%s",
-        path, shape.n ? has.s : "that of a number", takes.s,
+        path, shape.n ? has.s : "the shape of a number", takes.s,
         label_too ? "; leave out the column of classes or targets" : "");
     str_free(&has);
     str_free(&takes);

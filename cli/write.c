@@ -21,18 +21,18 @@ bool write_file(const char *path, const str *t, str *why)
 /* Creates and removes a file of some size next to path; returns 0 or errno. */
 static int try_beside(const char *path)
 {
-    str beside = {0};
-    str_printf(&beside, "%s.XXXXXX", path);
-    int file = mkstemp(beside.s), problem = file < 0 ? errno : 0;
+    str temporary = {0};
+    str_printf(&temporary, "%s.XXXXXX", path);
+    int file = mkstemp(temporary.s), problem = file < 0 ? errno : 0;
     if (file >= 0) {
-        unlink(beside.s); /* at once, so that a signal leaves no file behind */
+        unlink(temporary.s); /* at once, so that a signal leaves no file */
 #if !defined(__APPLE__)
         problem = posix_fallocate(file, 0, ROOM_BYTES);
         problem = problem == ENOSPC || problem == EDQUOT ? problem : 0; /* others: not supported */
 #endif
         close(file);
     }
-    str_free(&beside);
+    str_free(&temporary);
     return problem;
 }
 

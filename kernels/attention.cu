@@ -34,8 +34,8 @@ enum {
     KV_BYTES = KEYS * DIM * 2 /* of keys, or of values */
 };
 
-/* A thread has 64 scores: of row `row` those with bit 1 of the index clear, of row + 8 the others. Score i is
- * that of key i / 4 * 8 + lane % 4 * 2 + i % 2 of the tile. */
+/* A thread has 64 scores: of row `row` those with bit 1 of the index clear, of row + 8 the others. Score i
+ * belongs to key i / 4 * 8 + lane % 4 * 2 + i % 2 of the tile. */
 typedef struct softmax_state {
     float most[2], sum[2];
 } softmax_state;

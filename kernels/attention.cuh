@@ -125,7 +125,7 @@ static __device__ __forceinline__ void pack_all(const float (&s)[N / 2], unsigne
 }
 
 /* Waits for the tiles of step j, if there is one. It stands between arithmetic and the wait for products that run
- * beside it. Without a branch between the two, the compiler moves the wait before the arithmetic, and nothing
+ * at the same time. Without a branch between the two, the compiler moves the wait before the arithmetic, and nothing
  * overlaps. */
 template <int STAGES>
 static __device__ __forceinline__ void await_step(unsigned full, unsigned j, unsigned steps)

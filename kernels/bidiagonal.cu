@@ -114,10 +114,10 @@ static __device__ void panel_vector(const panel &x, const side &s, REAL *part, c
 }
 
 /* The reflection j of a side from c, whose first element is `first`, and the products with rows of a matrix from `from` on,
- * of which there are `rows`, with n_r reflections and n_p products. beside: the element that the reflection leaves. */
+ * of which there are `rows`, with n_r reflections and n_p products. off_diagonal: the element that the reflection leaves. */
 static __device__ void panel_products(const panel &x, const side &s, REAL *part, int j, int first,
                                       const REAL *matrix, int from, int rows, int n_p, int n_r,
-                                      REAL *beside)
+                                      REAL *off_diagonal)
 {
     const REAL squares = chunk_total(part, s.chunks, x.squares);
     const REAL c = first < s.length ? x.c[first] : 0, length = sqrt(squares), size = c < 0 ? -c : c;
@@ -127,7 +127,7 @@ static __device__ void panel_products(const panel &x, const side &s, REAL *part,
     for (int i = s.block * THREADS + threadIdx.x; i < s.length; i += s.blocks * THREADS) {
         reflection_row(s, j)[i] = i < first ? 0 : (i == first ? x.c[i] + change : x.c[i]) * scale;
         if (i == 0)
-            *beside = !none ? -change : first + 1 == s.length ? c : 0;
+            *off_diagonal = !none ? -change : first + 1 == s.length ? c : 0;
     }
     const int r = s.block * ROWS + threadIdx.x / ROW_LANES, lane = threadIdx.x % ROW_LANES;
     const REAL *row = r < rows         ? matrix + (long long)r * s.length

@@ -18,7 +18,7 @@
  * computed, then to shared memory. The exponentials go through shared memory, key by key; groups of four rows are permuted
  * there (PLACE), so that stores have no bank conflicts.
  *
- * STEPS: panels of 16 points of k, at least as many as those of a tile's keys, so that each step of one product loads a panel of
+ * STEPS: panels of 16 points of k, at least as many as a tile's keys have, so that each step of one product loads a panel of
  * the other. BLOCKS blocks run on a processor at once. LEVELS of pairs of chunks are enough for the longest row. */
 #ifndef EMITTED
 /* alone with warps: TWO_PASSES=0 IS_SAME=0 | TWO_PASSES=1 IS_SAME=0 | TWO_PASSES=1 IS_SAME=1 */

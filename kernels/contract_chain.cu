@@ -5,7 +5,7 @@
  * in all. Values that exist by rows lie in `local`: in shared memory, or with SCRATCH in SCRATCH_BYTES of scratch memory for
  * each block.
  *
- * Holes: those of both contractions, numbers 0 and 1, and BETWEEN, statements that call the programs between for the tile.
+ * Holes: the holes of both contractions, numbers 0 and 1, and BETWEEN, statements that call the programs between for the tile.
  * SHARED declares their shared memory. */
 #ifndef EMITTED
 /* alone: SCRATCH=0 | SCRATCH=1 | IS_SERIAL=1 | SCRATCH=1 IS_SAME=1 */

@@ -1,8 +1,8 @@
 /* Joins the singular values of two halves of an upper bidiagonal matrix, of h - 1 rows and h columns each, by the row between
  * them. In terms of the vectors of the halves, the matrix is diagonal but for that row, which is z. A half has h right
  * vectors, the last one without a value; its last left vector is a unit vector for the row that comes after it. The new
- * values are roots of the secular equation with the squares of the values as poles, and 0, whose z is that of both last
- * right vectors together.
+ * values are roots of the secular equation with the squares of the values as poles, and 0, whose z combines both last
+ * right vectors.
  *
  * Rounds are the same as in divide.cu. The CPU includes this file, too (src/engine/backend/cpu/lanes/spectral.inc).
  *

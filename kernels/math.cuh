@@ -10,7 +10,7 @@
  * vm_NAME_f32 and vm_NAME_f64 are scalar and branch-free, so that `for (i) d[i] = vm_exp_f32(a[i])` becomes vector
  * code. The f32 functions use no double arithmetic, since some devices have none: where they need more bits than a
  * float has, they use a pair of floats. The error is below 4 ulp everywhere (for logaddexp and gelu_erf: of the largest
- * argument), results and inputs may be denormal, special values are those of C Annex F and the Python array API.
+ * argument), results and inputs may be denormal, special values follow C Annex F and the Python array API.
  *
  * Far paths. sin, cos, tan and remainder are right only up to a limit, because the rest of their domain takes
  * integer loops. For each of them

@@ -71,8 +71,8 @@ static __device__ inline R VM(highest)(R x) { return (void)x, VM(inf); }
 
 /* ---- Exponential family --------------------------------------------------------------------- */
 
-/* p * 2^k for |k| < 2*bias, rounded once. The low bits of n hold k + 2*bias, as those of VM(shift) + k
- * do; half of that is the biased exponent of each of two factors. */
+/* p * 2^k for |k| < 2*bias, rounded once. The low bits of n hold k + 2*bias, as the low bits of
+ * VM(shift) + k do; half of that is the biased exponent of each of two factors. */
 static __device__ inline R VM(scale)(R p, U n)
 {
     U half = n >> 1;

@@ -1,4 +1,4 @@
-/* The order of sort, argsort and searchsorted as unsigned keys: the key of x is below that of y exactly if
+/* The order of sort, argsort and searchsorted as unsigned keys: the key of x is below the key of y exactly if
  * x stands before y. NaN is last, also in descending order, and -0.0 equals 0.0. T holds the key. */
 
 template <typename T> __device__ T order_integer(T bits, T all, T sign, bool descending)

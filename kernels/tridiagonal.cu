@@ -100,27 +100,27 @@ static __device__ void panel_column(const panel &x, REAL *part, REAL *f, REAL *g
 
 /* v is (c, with `first` added to its element j + 1) times scale. */
 static __device__ void panel_reflector(const panel &x, REAL *part, int j, REAL *first, REAL *scale,
-                                       REAL *beside)
+                                       REAL *off_diagonal)
 {
     const REAL squares = chunk_total(part, x.chunks, x.squares);
     const REAL c = j + 1 < x.m ? x.c[j + 1] : 0, length = sqrt(squares), size = c < 0 ? -c : c;
     const bool none = j + 2 >= x.m || squares < TINY;
     *first = none ? 0 : c < 0 ? -length : length;
     *scale = none ? 0 : 1 / sqrt(length * (length + size));
-    *beside = none ? (j + 2 >= x.m ? c : 0) : -*first;
+    *off_diagonal = none ? (j + 2 >= x.m ? c : 0) : -*first;
 }
 
 /* Row j of V, and the products of v with the rows of A, V and W. */
 static __device__ void panel_products(const panel &x, REAL *part, int j)
 {
-    REAL first, scale, beside;
-    panel_reflector(x, part, j, &first, &scale, &beside);
+    REAL first, scale, off_diagonal;
+    panel_reflector(x, part, j, &first, &scale, &off_diagonal);
     for (int i = x.block * THREADS + threadIdx.x; i < x.m; i += x.blocks * THREADS) {
         const REAL v = i <= j ? 0 : (i == j + 1 ? x.c[i] + first : x.c[i]) * scale;
         row_v(x, j)[i] = v;
         x.vw[(long long)(2 * x.columns + j) * x.m + i] = v;
         if (i == 0)
-            x.e[j] = beside;
+            x.e[j] = off_diagonal;
     }
     const int r = x.block * ROWS + threadIdx.x / ROW_LANES, lane = threadIdx.x % ROW_LANES;
     const REAL *row = r < x.m       ? x.a + (long long)r * x.m

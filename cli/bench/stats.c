@@ -6,7 +6,7 @@
  * mean of the units; its error is Yuen's (winsorized variance, Student's t), so that single outliers have
  * little weight. Samples that waited for a core are left out if there are others. Drift is estimated from
  * the two halves of a run: the interval is at least as wide as their difference, with room for the next run
- * to continue the drift. docs/COMPARING.md has the measurements behind the constants. */
+ * to continue the drift. docs/COMPARING.md has the measurements for the constants. */
 #include "bench/stats.h"
 
 #include <math.h>

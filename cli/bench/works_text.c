@@ -50,8 +50,8 @@ static void vocabulary_write(str *t)
     str_json(t, "{added_tokens: [], normalizer: {type: BertNormalizer}");
     str_json(t, "pre_tokenizer: {type: BertPreTokenizer}");
     str_json(t, "model: {type: WordPiece, unk_token: %s, vocab: {%s: 0", "[UNK]", "[UNK]");
-    for (int behind = 0; behind < 2; behind++) {
-        const char *mark = behind ? "##" : "";
+    for (int continues = 0; continues < 2; continues++) {
+        const char *mark = continues ? "##" : "";
         for (char c = 'a'; c <= 'z'; c++)
             token_write(t, &id, mark, (char[]){c, 0});
         for (const char *c = consonants; *c; c++)

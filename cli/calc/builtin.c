@@ -479,7 +479,8 @@ static const builtin builtins[] = {
      {"path"},
      1,
      "path",
-     "the array of an .npy, .csv, .tsv or .txt file; those of an .npz, .safetensors or .gguf file, "
+     "the array of an .npy, .csv, .tsv or .txt file; the arrays of an .npz, .safetensors or .gguf "
+     "file, "
      "by "
      "name: "
      "load(path)[\"x\"]",

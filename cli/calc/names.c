@@ -152,11 +152,11 @@ static const ig_advice *advice_for(const char *module, const char *name)
 meaning calc_meaning(const calc *c, const expr *n)
 {
     meaning m = {0};
-    const bool behind = n->kind == N_METHOD || n->kind == N_ATTRIBUTE,
-               module = behind && is_module(c, n->child);
-    const ig_alias *a = module   ? find_behind(n->child, n->name)
-                        : behind ? find_in_module("method", n->name)
-                                 : NULL;
+    const bool qualified = n->kind == N_METHOD || n->kind == N_ATTRIBUTE,
+               module = qualified && is_module(c, n->child);
+    const ig_alias *a = module      ? find_behind(n->child, n->name)
+                        : qualified ? find_in_module("method", n->name)
+                                    : NULL;
     if (!a) {
         m.op = ig_op_find(n->name);
         if (m.op && module && strcmp(n->child->name, "random") == 0 && !is_random_op(m.op))
@@ -172,7 +172,7 @@ meaning calc_meaning(const calc *c, const expr *n)
     }
     m.define = a && a->expression ? a : NULL;
     if (!m.op && !m.own && !m.define)
-        m.absent = advice_for(module ? n->child->name : behind ? "method" : "", n->name);
+        m.absent = advice_for(module ? n->child->name : qualified ? "method" : "", n->name);
     return m;
 }
 

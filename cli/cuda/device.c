@@ -249,9 +249,9 @@ static bool split_members(const rewriter *p, int brace)
 {
     const int end = p->s->at[brace].pair;
     for (int i = brace + 1; i < end;) {
-        const int behind = declare_between(p->s, i);
-        if (behind > i) {
-            i = behind;
+        const int next = declare_between(p->s, i);
+        if (next > i) {
+            i = next;
             continue;
         }
         const declaration d = declare_read(p->s, i, end);

@@ -214,9 +214,9 @@ static void rewrite_members(rewriter *r, int brace)
 {
     const int end = r->s->at[brace].pair;
     for (int i = brace + 1; i < end;) {
-        const int behind = declare_between(r->s, i);
-        if (behind > i) {
-            i = behind;
+        const int next = declare_between(r->s, i);
+        if (next > i) {
+            i = next;
             continue;
         }
         const declaration d = declare_read(r->s, i, end);

@@ -138,8 +138,8 @@ void stub_kernel(rewriter *r, const declaration *d)
         if (has_name(s, &p)) {
             token_add(&args, s, p.name, p.name + 1);
         } else {
-            const char *behind = s->at[p.value - 1].end;
-            str_printf(rewrite_edit_add(r, behind, behind), " ig_unnamed_%d", n);
+            const char *after = s->at[p.value - 1].end;
+            str_printf(rewrite_edit_add(r, after, after), " ig_unnamed_%d", n);
             str_printf(&args, "ig_unnamed_%d", n);
         }
         str_puts(&args, p.variadic ? "..." : "");

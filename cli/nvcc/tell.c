@@ -1,4 +1,4 @@
-/* What nvcc prints and build tools read: CMake takes CUDA's folder and the command that links from -v, and PyTorch takes
+/* The output of nvcc that build tools read: CMake takes CUDA's folder and the command that links from -v, and PyTorch takes
  * the version from --version. */
 #include "nvcc/nvcc.h"
 

@@ -299,7 +299,7 @@ int onnx_export(int argc, char **argv)
         {"--head", 0, "embed|classify|tag|fill|answer", option_text, &head,
          "the head of a text model (its own)"},
         FLAG("--external", &external,
-             "large tensors in FILE.data beside the model, as always above 2 GiB"),
+             "large tensors in FILE.data next to the model, as always above 2 GiB"),
         {0}};
     const command c = {
         "onnx export", "[options] NETWORK.safetensors|FOLDER|MODEL.onnx",

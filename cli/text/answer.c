@@ -43,7 +43,7 @@ typedef struct question {
 static void window_make(const question *q, int first, int n, ig_encoding *out)
 {
     const ig_encoding *all = q->all;
-    const int behind = all->n - q->last, count = q->first + n + behind;
+    const int after = all->n - q->last, count = q->first + n + after;
     int32_t *words = heap_get((size_t)count * 5 * sizeof *words);
     uint8_t *bytes = heap_get((size_t)count * 3);
     const int32_t *const wide[] = {all->ids, all->types, all->starts, all->ends, all->words};

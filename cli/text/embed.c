@@ -112,7 +112,7 @@ int verb_embed(int argc, char **argv)
         "embed", "--model DIR [options] [TEXT...]",
         "Prints the vector of each text, one in a row, by an encoder in a model folder as hubs\n"
         "publish it (config.json, model.safetensors, tokenizer.json). Pooling and normalization\n"
-        "are those of sentence-transformers' modules.json; without it, the mean of all tokens.\n"
+        "follow sentence-transformers' modules.json; without it, the mean of all tokens.\n"
         "A default prompt of the folder is put before each text.\n"
         "Without TEXT, lines of standard input are answered as they arrive.\n\n"
         "  ingot embed --model DIR --similar \"a cat\" \"a kitten\" \"a car\"\n"

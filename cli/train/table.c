@@ -358,7 +358,7 @@ static bool add_features(const table *t, int64_t target, encoding *e, int64_t *c
         }
     }
     if (!e->n)
-        ig_fail(IG_ERR_FORMAT, "%s: it has one column; samples need others beside the target",
+        ig_fail(IG_ERR_FORMAT, "%s: it has one column; samples need columns besides the target",
                 t->path);
     return e->n > 0;
 }

@@ -1,4 +1,4 @@
-/* What must be done before the process ends, also where the command ends it without the steps of exit(). */
+/* Steps before the process ends, also where the command ends it without the steps of exit(). */
 #ifndef BASE_LEAVE_H
 #define BASE_LEAVE_H
 

@@ -33,32 +33,32 @@ static bool is_plain(const char *path)
     return stat(path, &old) != 0 || S_ISREG(old.st_mode);
 }
 
-/* Opens a new file next to path and returns its name in *beside (memory_free); opens path itself if it is not a
+/* Opens a new file next to path and returns its name in *temporary (memory_free); opens path itself if it is not a
  * regular file. */
-static int open_beside(const char *path, char **beside)
+static int open_temporary(const char *path, char **temporary)
 {
     const size_t room = strlen(path) + PATH_ROOM;
-    *beside = NULL;
+    *temporary = NULL;
     if (!is_plain(path))
         return open(path, O_WRONLY | O_CLOEXEC);
     if (access(path, F_OK) == 0 && access(path, W_OK) != 0)
         return -1;
-    if (!(*beside = memory_get(room)))
+    if (!(*temporary = memory_get(room)))
         return -1;
-    snprintf(*beside, room, "%s.%ld.tmp", path, (long)getpid());
-    return open(*beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    snprintf(*temporary, room, "%s.%ld.tmp", path, (long)getpid());
+    return open(*temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
 ig_status trace_file_check(const char *path)
 {
-    char *beside;
-    const int file = open_beside(path, &beside);
+    char *temporary;
+    const int file = open_temporary(path, &temporary);
     const int problem = errno;
-    if (file >= 0 && beside)
-        unlink(beside);
+    if (file >= 0 && temporary)
+        unlink(temporary);
     if (file >= 0)
         close(file);
-    memory_free(beside);
+    memory_free(temporary);
     return file < 0 ? fail(path, problem) : IG_OK;
 }
 
@@ -210,10 +210,10 @@ static void write_signals_restore(const sigset_t *old)
 
 ig_status trace_file_write(const char *path, const trace_event *events, int64_t n, int64_t dropped)
 {
-    char *beside;
+    char *temporary;
     sigset_t signals;
     page *p = memory_new(sizeof *p);
-    const int fd = p ? open_beside(path, &beside) : -1;
+    const int fd = p ? open_temporary(path, &temporary) : -1;
     if (!p)
         return IG_ERR_MEMORY;
     *p = (page){.file = fd >= 0 ? fdopen(fd, "w") : NULL, .device = {"cpu"}};
@@ -222,13 +222,13 @@ ig_status trace_file_write(const char *path, const trace_event *events, int64_t 
     write_signals_block(&signals);
     if (fine) {
         write_page(p, events, n, dropped);
-        fine = fclose(p->file) == 0 && !p->problem && (!beside || rename(beside, path) == 0);
+        fine = fclose(p->file) == 0 && !p->problem && (!temporary || rename(temporary, path) == 0);
         problem = p->problem ? p->problem : errno;
-        if (!fine && beside)
-            unlink(beside);
+        if (!fine && temporary)
+            unlink(temporary);
     }
     write_signals_restore(&signals);
-    memory_free(beside);
+    memory_free(temporary);
     memory_free(p);
     return fine ? IG_OK : fail(path, problem);
 }

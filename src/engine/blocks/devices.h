@@ -4,7 +4,7 @@
 
 #include "engine/blocks/blocks.h"
 
-/* Sets the devices of a plan, for arrays of this device: those of a list, or one whose copies overlap with its kernels. In a
+/* Sets the devices of a plan, for arrays of this device: the devices of a list, or one whose copies overlap with its kernels. In a
  * team, none if the ranks have different numbers of workers: all ranks make the same plan. */
 ig_status devices_set(block_plan *p, const backend *dev);
 /* True if several devices evaluate these arrays together. */

@@ -45,7 +45,7 @@ static int pointer_add(emit_writer *w, emit_pointer p)
     for (int i = 0; i < w->n_pointer; i++) {
         emit_pointer *q = &w->pointer[i];
         if (q->at.kind == p.at.kind && q->at.slot == p.at.slot && q->at.offset == p.at.offset &&
-            q->dtype == p.dtype && q->type == p.type && q->behind == p.behind) {
+            q->dtype == p.dtype && q->type == p.type && q->before == p.before) {
             q->written = q->written || p.written;
             return i;
         }
@@ -59,7 +59,7 @@ static int pointer_add(emit_writer *w, emit_pointer p)
 }
 
 /* How far before its first element an operand of a large array reaches. */
-static int64_t behind(const emit_writer *w, const operand *o)
+static int64_t elements_before(const emit_writer *w, const operand *o)
 {
     const emit_target *t = w->target;
     int64_t n = 0;
@@ -92,13 +92,13 @@ int writer_operand(emit_writer *w, const operand *o, bool written)
     const uint64_t first = view_size(&o->v) ? (uint64_t)o->v.offset : 0;
     const uint64_t offset = first * ig_dtype_bytes(o->dtype);
     w->needs_f64 = w->needs_f64 || o->dtype == IG_F64;
-    const int64_t back = view_size(&o->v) ? behind(w, o) : 0;
+    const int64_t back = view_size(&o->v) ? elements_before(w, o) : 0;
     const uint64_t lowest = offset - (uint64_t)back * ig_dtype_bytes(o->dtype);
     return pointer_add(w,
                        (emit_pointer){.at = {.kind = EMIT_SLOT, .slot = o->slot, .offset = lowest},
                                       .dtype = o->dtype,
                                       .written = written,
-                                      .behind = back});
+                                      .before = back});
 }
 
 int writer_scratch(emit_writer *w, const char *type, uint64_t offset)
@@ -223,15 +223,15 @@ static void params_write(const emit_writer *w, text *t)
         const emit_pointer *p = &w->pointer[i];
         text_add(t, "%s%s *%s%c%d, ", p->written || p->type ? "" : "const ",
                  p->type ? p->type : emit_storage_type(p->dtype),
-                 is_alone(w, i) ? "__restrict__ " : "", p->behind ? 'b' : 'p', i);
+                 is_alone(w, i) ? "__restrict__ " : "", p->before ? 'b' : 'p', i);
     }
     text_add(t, "%ssizes g\n#define ARGS ", w->faults ? "unsigned int *fault, " : "");
     for (int i = 0; i < w->n_pointer; i++)
-        text_add(t, "%c%d, ", w->pointer[i].behind ? 'b' : 'p', i);
+        text_add(t, "%c%d, ", w->pointer[i].before ? 'b' : 'p', i);
     text_add(t, "%sg\n", w->faults ? "fault, " : "");
     for (int i = 0; i < w->n_pointer; i++)
-        if (w->pointer[i].behind)
-            text_add(t, "#define p%d (b%d + g.n%d)\n", i, i, w->pointer[i].behind_field);
+        if (w->pointer[i].before)
+            text_add(t, "#define p%d (b%d + g.n%d)\n", i, i, w->pointer[i].before_field);
     text_add(t, "\n");
 }
 
@@ -267,8 +267,8 @@ static ig_status finish(emit_writer *w, emit_step *step)
 {
     text t = {0};
     for (int i = 0; i < w->n_pointer; i++)
-        if (w->pointer[i].behind)
-            w->pointer[i].behind_field = writer_number(w, w->pointer[i].behind);
+        if (w->pointer[i].before)
+            w->pointer[i].before_field = writer_number(w, w->pointer[i].before);
     TRY(params_list(w, step));
     text_add(&t, "#define EMITTED\n");
     if (w->target->extremes && (w->uses & USES_MATH))

@@ -21,9 +21,9 @@ typedef struct emit_pointer {
     ig_dtype dtype; /* of storage */
     bool written;
     const char *type; /* for scratch: its C type; else NULL */
-    int64_t behind;   /* elements before the element that the text calls the first: see
+    int64_t before;   /* elements before the element that the text calls the first: see
                        * writer_operand */
-    int behind_field; /* the field that holds them */
+    int before_field; /* the field that holds them */
 } emit_pointer;
 
 /* A kernel under construction. */

@@ -79,8 +79,8 @@ static bool in_place(const schedule *s, const program *p, int from, int to)
 {
     if (copied_slot(s, p, to) == from)
         return true;
-    const bool behind = tape_touches(&p->post, to);
-    const tape *t = behind ? &p->post : &p->pre, *other = behind ? &p->pre : &p->post;
+    const bool in_post = tape_touches(&p->post, to);
+    const tape *t = in_post ? &p->post : &p->pre, *other = in_post ? &p->pre : &p->post;
     const operand *store = NULL;
     if (!program_kinds[p->kind].has_epilogue || s->slot[from].bytes != s->slot[to].bytes ||
         tape_touches(other, from) || tape_touches(other, to) || program_core_touches(p, from))

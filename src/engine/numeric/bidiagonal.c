@@ -95,8 +95,8 @@ static ig_array *padded_with(ig_array *x, ig_array *rest, int64_t padded)
 /* Pads d and e to `padded` rows, of which the last is not used, with values above all others. */
 static bool pad_rows(ig_array **d, ig_array **e, int64_t padded)
 {
-    ig_array *size = ig_abs(*d), *beside = ig_abs(*e), *before = ig_roll(beside, AXIS(1), AXIS(-1));
-    ig_array *bound = ig_max(ig_add(ig_add(size, beside), before), AXIS(-1), true);
+    ig_array *size = ig_abs(*d), *off = ig_abs(*e), *before = ig_roll(off, AXIS(1), AXIS(-1));
+    ig_array *bound = ig_max(ig_add(ig_add(size, off), before), AXIS(-1), true);
     bound =
         ig_where(ig_greater(bound, ig_float(0)), ig_multiply(bound, ig_float(1.0625)), ig_float(1));
     *d = padded_with(*d, bound, padded);

@@ -50,12 +50,12 @@ static int64_t least(int64_t a, uint64_t limit)
     return limit && (uint64_t)a > limit ? (int64_t)limit : a;
 }
 
-static void shape_block(shape_of_block *s, int64_t n, bool beside, ig_dtype part,
+static void shape_block(shape_of_block *s, int64_t n, bool across, ig_dtype part,
                         const backend_limits *limits)
 {
     /* Lines next to each other are read together: four f32 pairs are a sector of memory, eight a whole piece. */
-    enum { THREADS = 256, BESIDE = 8, STATIC_BYTES = 49152, DYNAMIC_BYTES = 98304 };
-    const bool large = beside && limits->shared_bytes >= DYNAMIC_BYTES;
+    enum { THREADS = 256, ACROSS = 8, STATIC_BYTES = 49152, DYNAMIC_BYTES = 98304 };
+    const bool large = across && limits->shared_bytes >= DYNAMIC_BYTES;
     const int64_t shared = least(large ? DYNAMIC_BYTES : STATIC_BYTES, limits->shared_bytes);
     int radix[FFT_PASSES], each = 0;
     const int passes = fft_radices(n, radix);
@@ -71,8 +71,8 @@ static void shape_block(shape_of_block *s, int64_t n, bool beside, ig_dtype part
     /* A thread with more points needs more than the 64 registers that 1024 threads have. */
     const int64_t most = least(large && each <= 16 ? 1024 : 512, limits->threads);
     s->lines = (int)(THREADS / per_line);
-    if (beside && s->lines < BESIDE)
-        s->lines = (int)least(most / per_line, BESIDE);
+    if (across && s->lines < ACROSS)
+        s->lines = (int)least(most / per_line, ACROSS);
     if (s->lines > shared / bytes)
         s->lines = (int)(shared / bytes);
     s->lines = s->lines > 32 ? 32 : s->lines < 1 ? 1 : s->lines;

@@ -109,9 +109,9 @@ static ig_array *leaves_of(ig_array *d, ig_array *e, int64_t leaves, int64_t lea
     e = panels_folded(e, 1, 2, lengths);
     ig_array *middle = ig_eye(leaf, leaf, 0, IG_BOOL), *above = ig_eye(leaf, leaf, 1, IG_BOOL),
              *below = ig_eye(leaf, leaf, -1, IG_BOOL);
-    ig_array *beside = ig_where(above, ig_expand_dims(e, AXIS(-1)),
-                                ig_where(below, ig_expand_dims(e, AXIS(-2)), ig_float(0)));
-    return ig_where(middle, d, beside);
+    ig_array *off = ig_where(above, ig_expand_dims(e, AXIS(-1)),
+                             ig_where(below, ig_expand_dims(e, AXIS(-2)), ig_float(0)));
+    return ig_where(middle, d, off);
 }
 
 /* The vectors of joined halves. q (..., 2, h, c): rows are vectors, or only their first and last components. */

@@ -467,7 +467,7 @@ static ig_status transposed_count(conv *c, spread *s)
     windows *w = &c->w;
     for (int a = 0; a < w->n; a++) {
         const int64_t length = c->x->view.shape[2 + a], reach = window_reach(w, a);
-        int64_t behind;
+        int64_t end;
         if (length == 0)
             FAIL(IG_ERR_SHAPE, "%s: spatial axis %d of x has length 0", op_rows[c->op].name, a);
         if (w->extra[a] >= w->stride[a] && w->extra[a] >= w->dilation[a])
@@ -476,11 +476,11 @@ static ig_status transposed_count(conv *c, spread *s)
                  "or dilation (%lld)",
                  op_rows[c->op].name, (long long)w->extra[a], (long long)w->stride[a],
                  (long long)w->dilation[a]);
-        if (reach < 0 || __builtin_mul_overflow(length - 1, w->stride[a], &behind) ||
-            __builtin_add_overflow(behind, reach, &behind) || behind > INT64_MAX / 4)
+        if (reach < 0 || __builtin_mul_overflow(length - 1, w->stride[a], &end) ||
+            __builtin_add_overflow(end, reach, &end) || end > INT64_MAX / 4)
             FAIL(IG_ERR_SHAPE, "%s: spatial axis %d of the result is longer than can be addressed",
                  op_rows[c->op].name, a);
-        w->out[a] = behind - 2 * w->padding[a] + w->extra[a];
+        w->out[a] = end - 2 * w->padding[a] + w->extra[a];
         if (w->out[a] <= 0)
             FAIL(IG_ERR_SHAPE,
                  "%s: spatial axis %d of the result would have length %lld (x %lld, "

@@ -66,8 +66,8 @@ static ig_array *see_again(const replay *r, const place *p, const ig_array *x, i
     view v = x->view;
     v.offset += f.offset - f.first;
     add_slices(r, &v, f.size);
-    /* Rules that recognize a row's view by its axes do not recognize it with one more. What replaces an array with a custom
-     * gradient does not have it. */
+    /* Rules that recognize a row's view by its axes do not recognize it with one more. The array that replaces one with a
+     * custom gradient does not have that gradient. */
     return array_view(r->batch || x->op == OP_custom ? OP_slice : x->op, from, &v);
 }
 

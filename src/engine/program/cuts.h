@@ -29,7 +29,7 @@ typedef enum cut_join {
     CUT_MERGE    /* sorted parts are merged */
 } cut_join;
 
-/* What a box of the result needs of an input. */
+/* The part of an input that a box of the result needs. */
 typedef enum cut_sees {
     SEES_ALL,
     SEES_SAME,  /* the same box */
@@ -46,7 +46,7 @@ typedef struct cut_rule {
 } cut_rule;
 extern const cut_rule cut_rules[PROGRAM_KINDS];
 
-/* What a box of a node's result needs of an input. */
+/* The part of an input that a box of a node's result needs. */
 typedef struct cut_input {
     int shared; /* axes [0, shared) walk along axes of the result; of the others, all is needed */
     int from, skip; /* from axis `from` on, they are `skip` axes later in the result */
@@ -65,7 +65,7 @@ program_kind node_program(const ig_array *x);
 node_cut node_cut_of(const ig_array *x);
 /* The same for a node that is computed as a whole. */
 node_cut node_cut_whole(void);
-/* What a box of the result needs of input i, which has this view. */
+/* The part of input i, which has this view, that a box of the result needs. */
 box node_cut_box(const node_cut *c, int i, const box *part, const view *v);
 
 /* ---- of programs ---- */

@@ -351,7 +351,7 @@ typedef struct measure {
     const double *want, *flushed, *size, *above, *below, *lifted;
     double largest; /* largest of want, for kernels whose sums are unknown */
     bool
-        overflows; /* sums in such a kernel may, in another order than that of want: its results or inputs are large */
+        overflows; /* sums in such a kernel may, in another order than the sums of want: its results or inputs are large */
 } measure;
 
 /* The allowed error of element i; infinite if partial results may overflow. */

@@ -118,7 +118,7 @@ typedef struct ig_cuda_box {
 /* extent: bytes, rows, planes. */
 IG_CUDA_API int ig_cuda_copy_box(const ig_cuda_box *to, const ig_cuda_box *from,
                                  const size_t extent[3], int kind, void *stream, int is_async);
-/* What a texture or surface reads, and how; numbers are those of CUDA's enums. Of memory (resource 2), width is in
+/* The memory of a texture or surface, and how it is read; numbers as in CUDA's enums. Of memory (resource 2), width is in
  * bytes; of rows of memory (3), in texels. */
 typedef struct ig_cuda_texture {
     int resource;

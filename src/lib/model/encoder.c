@@ -99,13 +99,13 @@ static ig_array *embeddings_run(ig_text_model *m, const batch_arrays *b)
 int32_t distance_bucket(int64_t distance)
 {
     const int64_t half = DISTANCE_BUCKETS / 2, exact = half / 2;
-    const int64_t behind = distance > 0 ? half : 0, n = distance < 0 ? -distance : distance;
+    const int64_t first = distance > 0 ? half : 0, n = distance < 0 ? -distance : distance;
     if (n < exact)
-        return (int32_t)(behind + n);
+        return (int32_t)(first + n);
     const float scale =
         logf((float)n / (float)exact) / (float)log((double)MAX_DISTANCE / (double)exact);
     const int64_t large = exact + (int64_t)(scale * (float)(half - exact));
-    return (int32_t)(behind + (large < half ? large : half - 1));
+    return (int32_t)(first + (large < half ? large : half - 1));
 }
 
 /* (heads, T, T): the bias of each pair of tokens, by their distance. */

@@ -155,7 +155,7 @@ ig_status ig_text_model_dropout(ig_text_model *m, ig_model *trained, double p)
     if (!(p < 1))
         FAIL(IG_ERR_ARGUMENT,
              "ig_text_model_dropout: p is %g; give a probability below 1, or a negative number for "
-             "those of config.json",
+             "the probabilities of config.json",
              p);
     m->dropping = trained;
     const double answer = m->config.arch->keys->answer_dropout ? p : 0;

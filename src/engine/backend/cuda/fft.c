@@ -16,9 +16,8 @@ enum { POINTS_LEAST = 1024, GROUPS_MOST = 16, PLANS_MOST = 256 };
 typedef struct fft_problem {
     native_kind kind;
     ig_dtype dtype;
-    int64_t points,
-        lines; /* of a launch; lines are interleaved if `beside`, else one after another */
-    bool beside;
+    int64_t points, lines; /* of a launch; one after another unless `interleaved` */
+    bool interleaved;
 } fft_problem;
 
 /* The plan of a problem, if cuFFT has one. */
@@ -67,14 +66,14 @@ void fft_release(cuda_device *d)
 static fft_problem problem_of(const node_native *n)
 {
     const int64_t *v = n->number;
-    const bool beside = n->kind == NATIVE_FFT && v[OVERRIDE_COLUMNS] > 1;
+    const bool interleaved = n->kind == NATIVE_FFT && v[OVERRIDE_COLUMNS] > 1;
     return (fft_problem){n->kind, n->dtype, v[OVERRIDE_ROWS],
-                         beside ? v[OVERRIDE_COLUMNS] : v[OVERRIDE_COUNT], beside};
+                         interleaved ? v[OVERRIDE_COLUMNS] : v[OVERRIDE_COUNT], interleaved};
 }
 
 static int64_t launches_of(const node_native *n)
 {
-    return problem_of(n).beside ? n->number[OVERRIDE_COUNT] : 1;
+    return problem_of(n).interleaved ? n->number[OVERRIDE_COUNT] : 1;
 }
 
 /* The status of cuFFT. Called with the lock and the context. */
@@ -88,15 +87,15 @@ static int make_plan(cuda_device *d, struct fft_answer *a)
     long long n = p->points, half = n / 2 + 1;
     long long in = p->kind == NATIVE_FFT_TO_REAL ? half : n;
     long long out = p->kind == NATIVE_FFT_OF_REAL ? half : n;
-    const long long step = p->beside ? p->lines : 1;
+    const long long step = p->interleaved ? p->lines : 1;
     int status = fft.api.cufftCreate(&a->plan);
     if (status)
         return status;
     status = fft.api.cufftSetAutoAllocation(a->plan, 0);
     if (!status)
-        status =
-            fft.api.cufftMakePlanMany64(a->plan, 1, &n, &in, step, p->beside ? 1 : in, &out, step,
-                                        p->beside ? 1 : out, type, p->lines, &a->work_bytes);
+        status = fft.api.cufftMakePlanMany64(a->plan, 1, &n, &in, step, p->interleaved ? 1 : in,
+                                             &out, step, p->interleaved ? 1 : out, type, p->lines,
+                                             &a->work_bytes);
     if (!status)
         status = fft.api.cufftSetStream(a->plan, d->stream);
     if (status)
@@ -107,7 +106,7 @@ static int make_plan(cuda_device *d, struct fft_answer *a)
 static bool is_same(const fft_problem *a, const fft_problem *b)
 {
     return a->kind == b->kind && a->dtype == b->dtype && a->points == b->points &&
-           a->lines == b->lines && a->beside == b->beside;
+           a->lines == b->lines && a->interleaved == b->interleaved;
 }
 
 /* cuFFT's answer; NULL if there are too many plans or memory is lacking. Called with the lock and the context. */

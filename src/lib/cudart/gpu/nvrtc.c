@@ -107,12 +107,13 @@ static int drop_bad(const char *log, const gpu_expression *all, const char **exp
 static ig_status failed(const ig_cuda_unit *u, const char *log)
 {
     const bool header = log && strstr(log, "could not open source file");
-    FAIL(IG_ERR_FORMAT, "NVRTC does not compile '%s'%s%.*s%s", u->name,
-         log && *log ? ":\n" : "; it does not say why", LOG_BYTES, log ? log : "",
-         header && !folders.n
-             ? "\nThe headers of CUDA were not found: install those of a CUDA toolkit, or pip "
-               "install nvidia-cuda-runtime; CUDA_HOME is the folder of a toolkit that is elsewhere"
-             : "");
+    FAIL(
+        IG_ERR_FORMAT, "NVRTC does not compile '%s'%s%.*s%s", u->name,
+        log && *log ? ":\n" : "; it does not say why", LOG_BYTES, log ? log : "",
+        header && !folders.n
+            ? "\nThe headers of CUDA were not found: install the headers of a CUDA toolkit, or pip "
+              "install nvidia-cuda-runtime; CUDA_HOME is the folder of a toolkit that is elsewhere"
+            : "");
 }
 
 /* ---- compiling ---- */

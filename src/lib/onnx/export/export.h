@@ -25,7 +25,7 @@ typedef struct value {
     extent shape[EXPORT_AXES];
 } value;
 
-/* What the model computes of the graph: a root, or the result of a convolution. It has the same index as its place. */
+/* An array of the graph that the model computes: a root, or the result of a convolution. It has the same index as its place. */
 typedef struct spot {
     ig_array *at[EXPORT_TRACES];
     /* Read instead of the node's inputs: the definition of a node of native code, or the input of a softmax; or NULL. */

@@ -2,7 +2,7 @@
  *
  * The elements of a root are one after another, so its shape may be replaced by factors: lengths whose product is its size. A
  * view is written as a Reshape to factors of which each axis of the view walks one, a Slice or Gather of the factors, a
- * Transpose, a Reshape and an Expand; most views need one of these. The factors are those of the root's shape, divided where
+ * Transpose, a Reshape and an Expand; most views need one of these. The factors are the lengths of the root's shape, divided where
  * the strides of the view divide them, and joined where an axis of the view walks several. */
 #include "lib/onnx/export/export.h"
 

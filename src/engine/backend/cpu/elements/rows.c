@@ -67,9 +67,9 @@ void rows_read(const operand *o, const binding *b, int64_t inner, int64_t row, i
             elements_read(o, b, (row + r) * inner + first, n, (char *)to + r * apart * bytes);
         return;
     }
-    const int64_t beside = o->v.shape[o->v.ndim - 2];
+    const int64_t columns = o->v.shape[o->v.ndim - 2];
     for (int64_t r = 0, now; r < rows; r += now) {
-        now = beside - (row + r) % beside;
+        now = columns - (row + r) % columns;
         now = now < rows - r ? now : rows - r;
         turn(o, b, inner, row + r, now, first, n, (char *)to + r * apart * bytes, apart);
     }

@@ -135,8 +135,8 @@ static int memory_meant(const gang_check *c, uint64_t place, uint64_t distance)
     if (!distance || m < 0)
         return -1;
     const uint64_t bytes = c->memory[m].bytes, at = place - c->memory[m].from;
-    const bool behind = at < 2 * bytes && at - bytes < NEAR && at - bytes + 1 < distance;
-    return at < bytes || behind ? m : -1;
+    const bool past = at < 2 * bytes && at - bytes < NEAR && at - bytes + 1 < distance;
+    return at < bytes || past ? m : -1;
 }
 
 /* Finds the object or the piece of memory that contains the address. If there is none, takes the nearest object, unless

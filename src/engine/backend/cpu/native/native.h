@@ -40,7 +40,7 @@ const native_image *native_build_ready(native_build *b);
 
 /* ---- compiler.c ---- */
 
-/* What identifies the compiler and its options, and the lanes of a vector; NULL if there is no compiler. */
+/* The identity of the compiler and its options, and the lanes of a vector; NULL if there is no compiler. */
 const char *native_compiler(int *width);
 /* Compiles a text to a shared library. The caller frees *data with memory_free. False: it failed. */
 bool native_compile(const char *text, void **data, size_t *bytes);

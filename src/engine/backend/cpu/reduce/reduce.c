@@ -189,12 +189,12 @@ void *cpu_reduce_plan(const program *p)
     char *block = memory_get(sizeof r + operands + planned + (size_t)partial);
     if (!block)
         return NULL;
-    char *behind = block + sizeof r + operands;
+    char *rest = block + sizeof r + operands;
     if (r.across) {
         turn(&p->pre, axis, (operand *)(block + sizeof r), &r.turned);
-        tape_plan_in(&r.turned, behind);
+        tape_plan_in(&r.turned, rest);
     }
-    r.partial = behind + planned;
+    r.partial = rest + planned;
     return memcpy(block, &r, sizeof r);
 }
 

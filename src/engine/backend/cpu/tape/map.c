@@ -34,7 +34,7 @@ typedef struct map_job {
     int64_t task;   /* blocks of a task */
     /* Tiles (see map_cut_tiles): rows along the tile axis, the distance between them in rows, and the number of groups
      * of them; groups is 0 without tiles. */
-    int64_t beside, apart, groups;
+    int64_t rows, apart, groups;
     bool streams; /* writes past the caches */
 } map_job;
 
@@ -74,13 +74,13 @@ static void map_cut_tiles(map_job *j, int axis)
     j->row = t->shape[t->ndim - 1];
     j->block = TAPE_TILE;
     j->in_row = (j->row + j->block - 1) / j->block;
-    j->beside = t->shape[axis];
+    j->rows = t->shape[axis];
     j->apart = 1;
     for (int i = axis + 1; i < t->ndim - 1; i++)
         j->apart *= t->shape[i];
-    j->groups = (j->beside + TAPE_TILE_ROWS - 1) / TAPE_TILE_ROWS;
+    j->groups = (j->rows + TAPE_TILE_ROWS - 1) / TAPE_TILE_ROWS;
     /* A "block" is one tile. */
-    j->blocks = t->size / (j->row * j->beside) * j->groups * j->in_row;
+    j->blocks = t->size / (j->row * j->rows) * j->groups * j->in_row;
     map_cut_tasks(j, j->block * TAPE_TILE_ROWS);
 }
 
@@ -88,9 +88,9 @@ static void map_tile(const map_job *j, tape_run *run, int64_t i)
 {
     const int64_t from = i % j->in_row * j->block, points = j->row - from;
     const int64_t at = i / j->in_row, group = at / j->apart % j->groups;
-    const int64_t first = group * TAPE_TILE_ROWS, left = j->beside - first;
+    const int64_t first = group * TAPE_TILE_ROWS, left = j->rows - first;
     const int64_t rows = left < TAPE_TILE_ROWS ? left : TAPE_TILE_ROWS;
-    const int64_t before = at / j->apart / j->groups * j->beside * j->apart + at % j->apart;
+    const int64_t before = at / j->apart / j->groups * j->rows * j->apart + at % j->apart;
     for (int64_t r = first; r < first + rows; r++)
         tape_block(run, (before + r * j->apart) * j->row + from,
                    points < j->block ? points : j->block, NULL);
