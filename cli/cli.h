@@ -166,6 +166,7 @@ int verb_onnx(int argc, char **argv);
 int verb_ops(int argc, char **argv);
 int verb_perplexity(int argc, char **argv);
 int verb_predict(int argc, char **argv);
+int verb_quantize(int argc, char **argv);
 int verb_report(int argc, char **argv);
 int verb_run(int argc, char **argv);
 int verb_selftest(int argc, char **argv);

@@ -18,6 +18,7 @@ const verb verbs[] = {
     {"ops", verb_ops, "lists the ops and their arguments"},
     {"perplexity", verb_perplexity, "measures how well a language model predicts a text"},
     {"predict", verb_predict, "applies a trained network to samples"},
+    {"quantize", verb_quantize, "writes a language model with smaller types of weights"},
     {"report", verb_report, "writes a result as an HTML page"},
     {"run", verb_run, "runs a CUDA C kernel or a whole CUDA program"},
     {"selftest", verb_selftest, "runs everything that shows whether a device works, for a report"},

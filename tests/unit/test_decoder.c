@@ -112,6 +112,43 @@ static void test_packed(void **state)
     decoder_close(e);
 }
 
+/* Each type keeps the logits within its precision, and the file opens again. */
+static void test_quantize(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type;
+        double nmse;
+        const char *query; /* the type of a matrix with rows of 32 */
+    } rows[] = {{"f32", 1e-10, "F32"},  {"f16", 1e-5, "F16"},   {"bf16", 1e-3, "BF16"},
+                {"q8_0", 1e-3, "Q8_0"}, {"q5_1", 0.05, "Q5_1"}, {"q4_k", 0.1, "Q5_0"},
+                {"q4_0", 0.3, "Q4_0"},  {"q6_k", 1e-3, "Q8_0"}};
+    int32_t ids[10];
+    ids_fill(ids, 10);
+    decoder *d = opened(fixture);
+    session *s = session_new(d, 10);
+    const float *a = session_add(s, ids, 10);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *path = folder_path("q.gguf");
+        assert_int_equal(decoder_quantize(fixture, rows[i].type, path), IG_OK);
+        decoder *e = opened(path);
+        session *t = session_new(e, 10);
+        const double error = nmse(session_add(t, ids, 10), a, d->config.vocabulary);
+        if (!(error < rows[i].nmse))
+            fail_msg("%s: NMSE %g", rows[i].type, error);
+        const gguf_tensor *query = gguf_tensor_find(e->file, "blk.0.attn_q.weight");
+        assert_string_equal(gguf_type_of((uint64_t)query->type)->name, rows[i].query);
+        assert_int_equal(gguf_tensor_find(e->file, "output_norm.weight")->type, GGUF_TYPE_F32);
+        assert_int_equal(gguf_int(e->file, "general.quantization_version", 0), 2);
+        session_free(t);
+        decoder_close(e);
+    }
+    assert_int_equal(decoder_quantize(fixture, "q2_k", folder_path("q.gguf")), IG_ERR_ARGUMENT);
+    assert_error(IG_ERR_ARGUMENT, "the type 'q2_k' cannot be written");
+    session_free(s);
+    decoder_close(d);
+}
+
 /* ---- sampling ---- */
 
 enum { WORDS = 8, DRAWS = 4000 };
@@ -311,8 +348,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, folder_begin, folder_end)
-        TEST(parts),  TEST(packed),   TEST(sampling), TEST(penalties),
-        TEST(tokens), TEST(generate), TEST(mistakes),
+        TEST(parts),     TEST(packed), TEST(quantize), TEST(sampling),
+        TEST(penalties), TEST(tokens), TEST(generate), TEST(mistakes),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ig_shutdown();

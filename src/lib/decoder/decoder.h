@@ -9,6 +9,7 @@
  *   sample.c        the choice of the next token
  *   tokens.c        the tokenizer, and the bytes of tokens
  *   generate.c      tokens one after another, with stop texts
+ *   quantize.c      a GGUF file with other types
  *
  * Shapes: T tokens, W width, H heads of query, K heads of key and value, D width of a head, C places of the cache. */
 #ifndef DECODER_DECODER_H
@@ -170,6 +171,9 @@ typedef struct network_in {
 
 /* The logits: (1, vocabulary) or (T, vocabulary). Replaces cache by the new caches. NULL on failure. */
 ig_array *network_build(decoder *d, network_in *in);
+
+/* Writes a copy of a GGUF file whose matrices have this type, such as "q4_k". */
+ig_status decoder_quantize(const char *from, const char *type, const char *to);
 
 /* ---- sessions -------------------------------------------------------------------------------- */
 
