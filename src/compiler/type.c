@@ -282,11 +282,14 @@ void type_struct_end(kernel_types *t, kernel_struct *s, uint32_t align_least)
 
 static int find(const kernel_struct *s, const kernel_name *name, const kernel_member **path, int n)
 {
+    for (uint32_t i = 0; i < s->n_members; i++)
+        if (s->members[i].name == name) { /* it hides a member of a base */
+            path[n] = &s->members[i];
+            return n + 1;
+        }
     for (uint32_t i = 0; i < s->n_members; i++) {
         const kernel_member *m = &s->members[i];
         path[n] = m;
-        if (m->name == name)
-            return n + 1;
         if (!m->name && m->type->kind == TYPE_STRUCT && n + 1 < 8) {
             const int found = find(m->type->record, name, path, n + 1);
             if (found)

@@ -55,3 +55,47 @@ template <> struct make_unsigned<char> { using type = unsigned char; };
 template <> struct make_signed<char> { using type = signed char; };
 template <typename ig_t> using make_unsigned_t = typename make_unsigned<ig_t>::type;
 template <typename ig_t> using make_signed_t = typename make_signed<ig_t>::type;
+
+template <typename ig_t, ig_t ig_v> struct integral_constant {
+    static constexpr ig_t value = ig_v;
+    typedef ig_t value_type;
+    __host__ __device__ constexpr operator ig_t() const { return ig_v; }
+    __host__ __device__ constexpr ig_t operator()() const { return ig_v; }
+};
+template <bool ig_b> using bool_constant = integral_constant<bool, ig_b>;
+using true_type = integral_constant<bool, true>;
+using false_type = integral_constant<bool, false>;
+template <typename... ig_t> using void_t = void;
+template <typename ig_t> struct remove_reference { using type = ig_t; };
+template <typename ig_t> struct remove_reference<ig_t &> { using type = ig_t; };
+template <typename ig_t> struct remove_reference<ig_t &&> { using type = ig_t; };
+template <typename ig_t> using remove_reference_t = typename remove_reference<ig_t>::type;
+template <typename ig_t> struct remove_volatile { using type = ig_t; };
+template <typename ig_t> struct remove_volatile<volatile ig_t> { using type = ig_t; };
+template <typename ig_t> struct remove_cv { using type = remove_const_t<typename remove_volatile<ig_t>::type>; };
+template <typename ig_t> using remove_cv_t = typename remove_cv<ig_t>::type;
+template <typename ig_t> using remove_cvref_t = remove_cv_t<remove_reference_t<ig_t>>;
+template <typename ig_t> struct decay { using type = remove_cv_t<remove_reference_t<ig_t>>; };
+template <typename ig_t> using decay_t = typename decay<ig_t>::type;
+template <typename ig_t> struct add_pointer { using type = remove_reference_t<ig_t> *; };
+template <typename ig_t> using add_pointer_t = typename add_pointer<ig_t>::type;
+
+template <unsigned long... ig_i> struct index_sequence {
+    __host__ __device__ static constexpr unsigned long size() { return sizeof...(ig_i); }
+};
+template <unsigned long ig_n, unsigned long... ig_i>
+struct ig_indices {
+    using type = typename ig_indices<ig_n - 1, ig_n - 1, ig_i...>::type;
+};
+template <unsigned long... ig_i> struct ig_indices<0, ig_i...> { using type = index_sequence<ig_i...>; };
+template <unsigned long ig_n> using make_index_sequence = typename ig_indices<ig_n>::type;
+template <typename... ig_t> using index_sequence_for = make_index_sequence<sizeof...(ig_t)>;
+template <typename ig_t, ig_t... ig_i> struct integer_sequence {
+    __host__ __device__ static constexpr unsigned long size() { return sizeof...(ig_i); }
+};
+template <typename ig_t, unsigned long ig_n, ig_t... ig_i>
+struct ig_integers {
+    using type = typename ig_integers<ig_t, ig_n - 1, (ig_t)(ig_n - 1), ig_i...>::type;
+};
+template <typename ig_t, ig_t... ig_i> struct ig_integers<ig_t, 0, ig_i...> { using type = integer_sequence<ig_t, ig_i...>; };
+template <typename ig_t, ig_t ig_n> using make_integer_sequence = typename ig_integers<ig_t, (unsigned long)ig_n>::type;

@@ -124,8 +124,7 @@ static bool hides(const candidate *a, const candidate *b)
     return true;
 }
 
-/* How specialized a template's parameters are: T * is more specialized than T, a pack is the least. */
-static int specificity(const function_decl *f)
+int function_specificity(const function_decl *f)
 {
     int n = -(int)f->n_params - (f->pack.is_there ? 10000 : 0);
     for (uint32_t i = 0; i < f->n_parameters; i++)
@@ -163,7 +162,7 @@ static int compare(const candidate *a, const candidate *b)
         return tb - ta;
     if (hides(a, b) || hides(b, a))
         return hides(a, b) ? 1 : -1;
-    return ta ? specificity(a->decl) - specificity(b->decl) : 0;
+    return ta ? function_specificity(a->decl) - function_specificity(b->decl) : 0;
 }
 
 const char *types_of(parser *p, kernel_expr **args, uint32_t n)

@@ -159,12 +159,20 @@ bool converts(parser *p, const kernel_expr *e, const kernel_type *to)
     if (p->converting || to->kind != TYPE_STRUCT || to->record->n_vector || to->record->fragment ||
         e->type->plain == to || !p->current)
         return false;
-    bool any = false;
+    bool any = false, templates = false;
     p->converting = true;
-    for (const function_decl *f = constructors_of(p, to); f && !any; f = f->next)
+    for (const function_decl *f = constructors_of(p, to); f && !any; f = f->next) {
+        templates |= !f->used && f->n_params;
         any = !f->used && !f->n_params && !(f->flags & IS_EXPLICIT) && f->n_parameters > 1 &&
               (f->n_parameters == 2 || f->parameters[2].init) &&
               expr_rank(p, e, f->parameters[1].type) >= 0;
+    }
+    if (templates && !any) {
+        kernel_expr *args[2] = {type_dummy(p, type_reference(p->types, to)), (kernel_expr *)e};
+        const kernel_instance *i =
+            call_choose(p, constructors_of(p, to), e->place, NULL, 0, args, 2, true);
+        any = i && !(i->decl->flags & IS_EXPLICIT);
+    }
     p->converting = false;
     return any;
 }

@@ -53,7 +53,8 @@ static unsigned head_flags(const kernel_token *t, const kernel_token **bounds)
         uint16_t flag;
     } words[] = {{KEYWORD___global__, IS_GLOBAL},      {KEYWORD___device__, IS_DEVICE},
                  {KEYWORD___host__, IS_HOST},          {KEYWORD_constexpr, IS_CONSTEXPR},
-                 {KEYWORD___forceinline__, IS_FORCED}, {KEYWORD___noinline__, IS_NOINLINE}};
+                 {KEYWORD___forceinline__, IS_FORCED}, {KEYWORD___noinline__, IS_NOINLINE},
+                 {KEYWORD_explicit, IS_EXPLICIT}};
     unsigned flags = 0;
     for (; t->kind != TOKEN_LBRACE && t->kind != TOKEN_SEMICOLON && t->kind != TOKEN_END; t++) {
         for (size_t i = 0; t->kind == TOKEN_NAME && i < sizeof words / sizeof *words; i++)
@@ -75,6 +76,13 @@ void declare_function_template(parser *p, template_param *params, uint32_t n,
     }
     f.name = function_name(p->t);
     f.flags = head_flags(p->t, &f.bounds);
+    if (object && f.name && f.name == object->record->syntax->name)
+        for (const kernel_token *t = p->t; t->keyword || t->as.name == f.name; t++)
+            if (t->as.name == f.name && t[1].kind == TOKEN_LPAREN) {
+                f.head = t + 1;
+                f.is_constructor = true;
+                break;
+            }
     for (const kernel_token *t = p->t; t->kind != TOKEN_LBRACE && t->kind != TOKEN_END; t++)
         if (t->kind == TOKEN_NAME && t->keyword == KEYWORD_operator && t[1].kind != TOKEN_END) {
             p->t = t + 1;
@@ -92,10 +100,12 @@ void declare_function_template(parser *p, template_param *params, uint32_t n,
         parser_fail(p, p->t->place, "a template that is neither a function nor a struct");
     if (end[-1].kind == TOKEN_RBRACE) {
         const kernel_token *t = p->t;
-        while (t < end && t->kind != TOKEN_LBRACE)
+        while (t < end && t->kind != TOKEN_LBRACE && !(f.is_constructor && t->kind == TOKEN_COLON))
             t = t->kind == TOKEN_LPAREN ? skip_group(t) : t + 1;
         f.body = t;
     }
+    if (f.is_constructor)
+        f.name = name_of(p, "constructor");
     p->t = end;
     function_add(p, &f);
 }
@@ -104,7 +114,9 @@ kernel_expr *type_dummy(parser *p, const kernel_type *type)
 {
     if (type->kind != TYPE_REFERENCE)
         return expr_new(p, EXPR_CALL, p->t->place, type->plain);
-    return expr_new(p, EXPR_DEREF, p->t->place, type->of);
+    kernel_expr *e = expr_new(p, EXPR_DEREF, p->t->place, type->of);
+    e->a = expr_zero(p, e->place, type_pointer(p->types, type->of));
+    return e;
 }
 
 /* The template that "f<...>(...)" after "template" or "template <>" refers to. */
@@ -130,11 +142,17 @@ static kernel_instance *find_special(parser *p, specifiers *s, declarator *d,
     kernel_expr **dummies = kernel_arena_get(p->arena, (d->n_parameters + 1) * sizeof *dummies);
     for (uint32_t i = 0; i < d->n_parameters; i++)
         dummies[i] = type_dummy(p, d->parameters[i].type);
+    function_decl *f = NULL;
     for (function_decl *one = y->as.functions; one; one = one->next) {
-        function_decl *f = function_itself(one);
-        if (!f->n_params ||
-            !template_deduce(p, f, given, n_given, dummies, d->n_parameters, d->type->of, &args))
-            continue;
+        function_decl *other = function_itself(one);
+        args.n = 0;
+        if (other->n_params &&
+            template_deduce(p, other, given, n_given, dummies, d->n_parameters, d->type->of,
+                            &args) &&
+            (!f || function_specificity(other) > function_specificity(f)))
+            f = other;
+    }
+    if (f && template_deduce(p, f, given, n_given, dummies, d->n_parameters, d->type->of, &args)) {
         if (!body)
             return instance_get(p, f, args, d->place);
         kernel_instance *i = kernel_arena_new(p->arena, sizeof *i);

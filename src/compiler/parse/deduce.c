@@ -10,15 +10,54 @@
 
 #define PATTERN (INT64_C(1) << 48)
 
-/* The arguments found so far for a template's n parameters. If the last one is a pack, its elements are in
- * `pack`. */
+/* The elements of a pack that are found so far. */
+typedef struct deduced_pack {
+    template_arg at[TEMPLATE_MOST];
+    uint32_t n;
+    bool is_done;
+} deduced_pack;
+
+/* The arguments found so far for a template's n parameters. */
 typedef struct deduction {
     parser *p;
     uint32_t n;
-    bool has_pack, is_packed;
-    template_arg args[TEMPLATE_MOST], pack[TEMPLATE_MOST];
-    uint32_t n_pack;
+    template_arg args[TEMPLATE_MOST];
+    deduced_pack *packs[TEMPLATE_MOST]; /* of the parameters that are packs; else NULL */
 } deduction;
+
+static deduction deduction_begin(parser *p, const template_param *params, uint32_t n)
+{
+    deduction d = {.p = p, .n = n};
+    for (uint32_t i = 0; i < n; i++)
+        if (params[i].is_pack)
+            d.packs[i] = kernel_arena_new(p->arena, sizeof *d.packs[i]);
+    return d;
+}
+
+/* All arguments, as a list for template_bind. */
+static bool deduction_end(const deduction *d, template_list *out)
+{
+    out->n = 0;
+    for (uint32_t i = 0; i < d->n; i++) {
+        const deduced_pack *pack = d->packs[i];
+        if (!pack) {
+            out->at[out->n++] = d->args[i];
+            continue;
+        }
+        if (i + 1 < d->n) {
+            template_list *list = kernel_arena_get(d->p->arena, sizeof *list);
+            *list = template_copy(d->p, (template_list){(template_arg *)pack->at, pack->n});
+            out->at[out->n++] =
+                (template_arg){.type = d->p->types->basic[WORD_VOID], .is_set = true, .pack = list};
+            continue;
+        }
+        if (out->n + pack->n > TEMPLATE_MOST)
+            return false;
+        memcpy(out->at + out->n, pack->at, pack->n * sizeof *out->at);
+        out->n += pack->n;
+    }
+    return true;
+}
 
 static bool set_value(deduction *d, uint64_t pattern, uint64_t value)
 {
@@ -42,29 +81,55 @@ static bool match_arg(deduction *d, const template_arg *pattern, const template_
                              : match(d, pattern->type, arg->type);
 }
 
-/* Starts one more element of the pack. */
-static void pack_begin(deduction *d) { d->args[d->n - 1] = (template_arg){0}; }
+/* Starts one more element of the packs in a pattern. */
+static void pack_begin(deduction *d)
+{
+    for (uint32_t i = 0; i < d->n; i++)
+        if (d->packs[i])
+            d->args[i] = (template_arg){0};
+}
 
+/* Adds what the pattern gave to its packs; false if it is nothing, or if a pack is full. `done`: packs that are known are
+ * left as they are. */
 static bool pack_end(deduction *d)
 {
-    if (d->n_pack == TEMPLATE_MOST - d->n || !d->args[d->n - 1].is_set)
-        return false;
-    d->pack[d->n_pack++] = d->args[d->n - 1];
-    return true;
+    bool any = false;
+    for (uint32_t i = 0; i < d->n; i++) {
+        deduced_pack *pack = d->packs[i];
+        if (!pack || !d->args[i].is_set)
+            continue;
+        any = true;
+        if (pack->is_done)
+            continue;
+        if (pack->n == TEMPLATE_MOST)
+            return false;
+        pack->at[pack->n++] = d->args[i];
+    }
+    return any;
+}
+
+/* The packs that a list gave are complete. */
+static void packs_done(deduction *d)
+{
+    for (uint32_t i = 0; i < d->n; i++)
+        if (d->packs[i] && d->packs[i]->n)
+            d->packs[i]->is_done = true;
 }
 
 static bool match_list(deduction *d, template_list patterns, template_list args)
 {
     for (uint32_t i = 0; i < patterns.n; i++) {
-        const bool expands = patterns.at[i].expands && d->has_pack;
-        if (!expands && (i >= args.n || !match_arg(d, &patterns.at[i], &args.at[i])))
-            return i < args.n ? false : true;
-        for (uint32_t k = i; expands && !d->is_packed && k < args.n; k++) {
+        if (!patterns.at[i].expands) {
+            if (i < args.n && !match_arg(d, &patterns.at[i], &args.at[i]))
+                return false;
+            continue;
+        }
+        for (uint32_t k = i; k < args.n; k++) {
             pack_begin(d);
             if (!match_arg(d, &patterns.at[i], &args.at[k]) || !pack_end(d))
                 return false;
         }
-        d->is_packed |= expands;
+        packs_done(d);
     }
     return true;
 }
@@ -89,6 +154,13 @@ static bool match(deduction *d, const kernel_type *pattern, const kernel_type *t
         return false;
     if (pattern->kind == TYPE_STRUCT) {
         const kernel_syntax *x = pattern->record->syntax, *y = type->record->syntax;
+        if (x && y && x->origin && y->origin &&
+            x->origin->pattern) { /* template <typename> class C */
+            template_arg *arg = &d->args[x->origin->pattern - 1];
+            if (!arg->is_set)
+                *arg = (template_arg){.is_set = true, .syntax = y->origin};
+            return match_list(d, x->args, y->args);
+        }
         return !x || !y || !x->origin || x->origin != y->origin || match_list(d, x->args, y->args);
     }
     for (uint64_t i = 0; pattern->kind == TYPE_FUNCTION && i < pattern->count; i++)
@@ -110,6 +182,21 @@ static void bind_patterns(parser *p, scope *s, const template_param *params, uin
                                  .is_value = params[i].type,
                                  .is_set = true,
                                  .value = (uint64_t)PATTERN + i};
+        if (params[i].is_template) {
+            kernel_syntax *x = kernel_arena_new(p->arena, sizeof *x);
+            *x = (kernel_syntax){.name = params[i].name ? params[i].name : name_of(p, ""),
+                                 .scope = s,
+                                 .params = params[i].of_it,
+                                 .n_params = params[i].n_of_it,
+                                 .pattern = i + 1};
+            x->record = type_struct(p->types, x->name, params[i].place);
+            args[i].syntax = x;
+        }
+        if (params[i].is_pack && i + 1 < n) {
+            template_list *one = kernel_arena_get(p->arena, sizeof *one);
+            *one = template_copy(p, (template_list){&args[i], 1});
+            args[i].pack = one;
+        }
     }
     template_bind(p, s, params, n, (template_list){args, n});
 }
@@ -154,12 +241,11 @@ static bool match_parameter(deduction *d, const kernel_type *pattern, const kern
     return match(d, pattern, type);
 }
 
-/* Matches the remaining arguments with a parameter pack. */
-static bool match_pack(deduction *d, const function_decl *f, kernel_expr **args, uint32_t n)
+/* Matches the remaining arguments with a parameter pack. `given`: how many of its elements are written in "<>". */
+static bool match_pack(deduction *d, const function_decl *f, kernel_expr **args, uint32_t n,
+                       uint32_t given)
 {
-    for (uint32_t i = f->pack.first; i < n; i++) {
-        if (i - f->pack.first < d->n_pack && d->pack[i - f->pack.first].is_given)
-            continue;
+    for (uint32_t i = f->pack.first + given; i < n; i++) {
         pack_begin(d);
         if (!match_parameter(d, f->parameters[f->pack.first].type, args[i]) || !pack_end(d))
             return false;
@@ -171,14 +257,18 @@ bool template_deduce(parser *p, function_decl *f, const template_arg *given, uin
                      kernel_expr **args, uint32_t n_args, const kernel_type *result,
                      template_list *out)
 {
-    deduction d = {.p = p, .n = f->n_params, .has_pack = template_has_pack(f->params, f->n_params)};
-    const uint32_t fixed = f->n_params - d.has_pack;
-    if (n_given > fixed && !d.has_pack)
-        return false;
-    for (uint32_t i = 0; i < n_given; i++) {
-        template_arg *to = i < fixed ? &d.args[i] : &d.pack[d.n_pack++];
+    deduction d = deduction_begin(p, f->params, f->n_params);
+    uint32_t in_pack = 0;
+    for (uint32_t i = 0, at_param = 0; i < n_given; i++) {
+        if (at_param == f->n_params)
+            return false;
+        deduced_pack *pack = d.packs[at_param];
+        if (pack && pack->n == TEMPLATE_MOST)
+            return false;
+        template_arg *to = pack ? &pack->at[pack->n++] : &d.args[at_param++];
         *to = given[i];
         to->is_given = true;
+        in_pack += pack != NULL;
     }
     if (!f->has_patterns) {
         f->has_patterns = true;
@@ -188,18 +278,22 @@ bool template_deduce(parser *p, function_decl *f, const template_arg *given, uin
     const uint32_t plain = f->pack.is_there ? f->pack.first : known;
     if (f->parameters && (n_args > known) && !f->pack.is_there)
         return false;
-    if (f->pack.is_there && (f->pack.first + 1 != known || !d.has_pack))
+    if (f->pack.is_there && f->pack.first + 1 != known)
         return false; /* a pack with parameters after it */
     for (uint32_t i = 0; i < n_args && i < plain; i++)
         if (!expr_is_braces(args[i]) && !match_parameter(&d, f->parameters[i].type, args[i]))
             return false;
-    if (f->pack.is_there && !match_pack(&d, f, args, n_args))
+    packs_done(&d); /* of the other parameters */
+    if (in_pack && f->pack.is_there)
+        for (uint32_t i = 0; i < d.n; i++)
+            if (d.packs[i])
+                d.packs[i]->is_done = false;
+    if (f->pack.is_there && !match_pack(&d, f, args, n_args, in_pack))
         return false;
     if (result && f->pattern_result && !match(&d, f->pattern_result, result))
         return false;
-    memcpy(out->at, d.args, fixed * sizeof *out->at);
-    memcpy(out->at + fixed, d.pack, d.n_pack * sizeof *out->at);
-    out->n = fixed + d.n_pack;
+    if (!deduction_end(&d, out))
+        return false;
     return template_defaults(p, f->scope, f->params, f->n_params, out) < 0;
 }
 
@@ -259,22 +353,22 @@ static bool special_fits(parser *p, const kernel_syntax *of, const kernel_syntax
                          template_list args, bool as_patterns, template_list *own)
 {
     const uint32_t n = special->n_params;
-    deduction d = {.p = p, .n = n, .has_pack = template_has_pack(special->params, n)};
-    const uint32_t fixed = n - d.has_pack;
+    deduction d = deduction_begin(p, special->params, n);
     if (!n)
         return *own = (template_list){0}, template_same(special->args, args);
     if (!match_list(&d, special->args, args))
         return false;
-    for (uint32_t i = 0; i < fixed; i++)
-        if (!d.args[i].is_set)
+    for (uint32_t i = 0; i < n; i++)
+        if (!d.args[i].is_set && !d.packs[i])
             return false;
-    own->n = fixed + d.n_pack;
-    own->at = kernel_arena_get(p->arena, (own->n + 1) * sizeof *own->at);
-    memcpy(own->at, d.args, fixed * sizeof *own->at);
-    memcpy(own->at + fixed, d.pack, d.n_pack * sizeof *own->at);
+    own->at = kernel_arena_get(p->arena, (TEMPLATE_MOST + 1) * sizeof *own->at);
+    if (!deduction_end(&d, own))
+        return false;
     /* Evaluate the pattern again with these values. */
     special_args a = {.of = of, .special = special, .own = *own};
+    const parser_place back = parser_enter(p, p->t, p->scope); /* an error leaves it elsewhere */
     const bool fine = (as_patterns ? with_patterns : parser_try)(p, parse_special_args, &a);
+    parser_leave(p, back);
     return fine && template_same(a.made, args);
 }
 

@@ -225,7 +225,8 @@ static kernel_expr *parse_parentheses(parser *p, const kernel_type *type, const 
     type_complete(p, type, place);
     if (n == 1 && (type->kind != TYPE_STRUCT || expr_rank(p, args[0], type) >= 0))
         return expr_convert(p, args[0], type, what);
-    kernel_expr *built = construct(p, type, place, args, n);
+    kernel_expr *built = n || type->kind != TYPE_STRUCT ? construct(p, type, place, args, n)
+                                                        : init_value(p, type, place);
     if (built)
         return built;
     if (type->kind == TYPE_STRUCT && type->record->n_vector >= n && n) {

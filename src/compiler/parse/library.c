@@ -77,7 +77,13 @@ static const struct {
      "tex1DLayeredLod tex2DLayeredLod tex1DGrad tex2DGrad tex3DGrad surf1Dread surf1Dwrite "
      "surf2Dread surf2Dwrite surf3Dread surf3Dwrite surf1DLayeredread surf1DLayeredwrite "
      "surf2DLayeredread surf2DLayeredwrite surfCubemapread surfCubemapwrite"},
-    {PART_types, "array pair make_pair make_unsigned make_unsigned_t make_signed make_signed_t"},
+    {PART_types,
+     "array pair make_pair make_unsigned make_unsigned_t make_signed make_signed_t "
+     "integral_constant "
+     "bool_constant true_type false_type void_t remove_reference remove_reference_t "
+     "remove_volatile "
+     "remove_cv remove_cv_t remove_cvref_t decay decay_t add_pointer add_pointer_t index_sequence "
+     "make_index_sequence index_sequence_for integer_sequence make_integer_sequence"},
     {PART_ptx,
      "ig_add_carry ig_bfloat162 ig_bits ig_copy_async ig_dp2a_s ig_dp2a_u ig_dp4a_us "
      "ig_extract ig_find_set ig_half2 ig_high ig_insert ig_ldmatrix ig_ldmatrix_trans "

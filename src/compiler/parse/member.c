@@ -229,7 +229,8 @@ static void parse_fields(parser *p, kernel_struct *s, const specifiers *spec)
         if (reference)
             d.type = type_pointer(p->types, d.type->of);
         const kernel_member *path[8];
-        if (type_member_find(s, d.name, path))
+        if (type_member_find(s, d.name, path) &&
+            (path[0]->name || !path[0]->type->record->source_name))
             parser_fail(p, d.place, "member '%s' is declared twice", d.name->text);
         type_complete(p, d.type, d.place);
         layout_member(p, s, d.name, d.type, d.place);
@@ -252,8 +253,8 @@ static const kernel_token *behind_qualifiers(const kernel_token *t)
     return t;
 }
 
-/* A template, or a friend: a function of the enclosing scope. Constructor templates are skipped, so that only
- * their use is an error. */
+/* A template, or a friend: a function of the enclosing scope. Constructor templates of the host are skipped, so that
+ * only their use is an error. */
 static void parse_guest(parser *p, kernel_struct *s)
 {
     if (accept_word(p, KEYWORD_template)) {
@@ -263,6 +264,13 @@ static void parse_guest(parser *p, kernel_struct *s)
         const bool constructs = name->kind == TOKEN_NAME && name->as.name == s->syntax->name &&
                                 name[1].kind == TOKEN_LPAREN;
         s->not_pod |= constructs;
+        bool device = false;
+        for (const kernel_token *t = p->t; t < name; t++)
+            device |= t->keyword == KEYWORD___device__ || t->keyword == KEYWORD_constexpr;
+        if (constructs && device) {
+            declare_function_template(p, params, n, s->type);
+            return;
+        }
         if (at_word(p, KEYWORD_struct) || at_word(p, KEYWORD_class) || at_word(p, KEYWORD_using) ||
             at_word(p, KEYWORD_friend) || constructs) {
             s->syntax->has_hidden |= constructs;

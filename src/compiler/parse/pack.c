@@ -133,7 +133,7 @@ kernel_expr *parse_pack_size(parser *p)
 static const kernel_token *fold_dots(const kernel_token *t)
 {
     for (t++; !is_close(t); t = skip_item(t))
-        if (t->kind == TOKEN_ELLIPSIS)
+        if (t->kind == TOKEN_ELLIPSIS && t[-1].keyword != KEYWORD_sizeof)
             return t;
     return NULL;
 }

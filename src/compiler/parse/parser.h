@@ -113,6 +113,7 @@ typedef struct template_arg {
     bool expands;                 /* of a pattern: "Ts...", any number of elements */
     function_decl *function;      /* with its overloads, or NULL */
     struct kernel_syntax *syntax; /* a template of structs, or NULL */
+    struct template_list *pack; /* the elements of a pack that is not the last parameter, or NULL */
 } template_arg;
 
 /* One argument for each parameter. If the last parameter is a pack, its elements are the last arguments. */
@@ -124,6 +125,8 @@ typedef struct template_list {
 typedef struct template_param {
     kernel_name *name; /* or NULL */
     bool is_pack, is_template;
+    struct template_param *of_it; /* of a template: its parameters */
+    uint32_t n_of_it;
     const kernel_token *type; /* of a value: its type; NULL: the parameter is a type */
     bool checked;             /* the type has template arguments, so it may not exist */
     const kernel_token *init; /* the default, or NULL */
@@ -171,6 +174,7 @@ typedef struct kernel_syntax {
     bool hides_copy;           /* one that only the host has */
     bool hides_destructor;     /* a destructor that only the host has */
     bool virtual_end;          /* its destructor is virtual */
+    uint32_t pattern;          /* of a parameter that stands for itself: 1 + its index; else 0 */
     function_decl *implicit;   /* the functions that C++ adds to it, by next_kernel */
     const kernel_token *alias; /* of "template <...> using name = type": at the type */
     uint32_t align;
@@ -285,6 +289,7 @@ struct function_decl {
     bool has_patterns;
     const kernel_type *pattern_result; /* of a template: the pattern of its result, or NULL */
     struct kernel_instance *instances;
+    bool is_constructor;       /* of a template: head is at the "(" of a constructor */
     bool is_method;            /* its first parameter is a reference to the object */
     const kernel_type *object; /* of a template that is a method: the struct's type */
     uint8_t role;              /* a function_role */
@@ -695,6 +700,8 @@ const conversion *conversion_to(parser *p, const kernel_type *from, const kernel
 /* True if a parameter or variable of type `to` takes the type of the group that it is given: a thread_group
  * does, and a tile that does not name its parent. */
 bool group_takes(const kernel_type *to, const kernel_type *given);
+/* How specialized a template's parameters are: T * is more specialized than T, a pack is the least. */
+int function_specificity(const function_decl *f);
 kernel_instance *call_choose(parser *p, function_decl *functions, kernel_place place,
                              const template_arg *given, uint32_t n_given, kernel_expr **args,
                              uint32_t n_args, bool quiet);

@@ -244,15 +244,64 @@ static kernel_expr *parse_limits(parser *p, int which, kernel_place place)
     return e;
 }
 
-enum { TRAIT_SAME, TRAIT_FLOAT, TRAIT_INTEGRAL, TRAIT_SIGNED, TRAIT_POINTER, TRAIT_ARITHMETIC };
-enum { TRAIT_VALUE = 16 /* is_same_v, not is_same<>::value */ };
-static const char *const traits[] = {"is_same",   "is_floating_point", "is_integral",
-                                     "is_signed", "is_pointer",        "is_arithmetic"};
+enum {
+    TRAIT_SAME,
+    TRAIT_BASE,
+    TRAIT_CONVERTIBLE, /* the last one of two types */
+    TRAIT_FLOAT,
+    TRAIT_INTEGRAL,
+    TRAIT_SIGNED,
+    TRAIT_POINTER,
+    TRAIT_ARITHMETIC,
+    TRAIT_UNSIGNED,
+    TRAIT_VOID,
+    TRAIT_CLASS,
+    TRAIT_ENUM,
+    TRAIT_REFERENCE,
+    TRAIT_ARRAY,
+    TRAIT_CONST,
+    TRAIT_COPYABLE
+};
+enum { TRAIT_VALUE = 32 /* is_same_v, not is_same<>::value */ };
+static const char *const traits[] = {
+    "is_same",      "is_base_of", "is_convertible", "is_floating_point",
+    "is_integral",  "is_signed",  "is_pointer",     "is_arithmetic",
+    "is_unsigned",  "is_void",    "is_class",       "is_enum",
+    "is_reference", "is_array",   "is_const",       "is_trivially_copyable"};
+
+static bool trait_holds(parser *p, int which, const kernel_type *t, const kernel_type *to)
+{
+    const kernel_member *path[8];
+    const bool integer = type_is_integer(t) && !t->enumeration && t->word < WORD_BLOCK;
+    const bool is_float = t->kind == TYPE_F32 || t->kind == TYPE_F64;
+    switch (which) {
+    case TRAIT_SAME: return t == to;
+    case TRAIT_BASE: /* is_base_of<base, derived> */
+        type_complete(p, to, p->t->place);
+        return t->kind == TYPE_STRUCT && to->kind == TYPE_STRUCT &&
+               (base_path(to, t, path) >= 0 || base_is_empty(to, t));
+    case TRAIT_CONVERTIBLE: return expr_rank(p, type_dummy(p, t), to) >= 0;
+    case TRAIT_FLOAT: return is_float;
+    case TRAIT_INTEGRAL: return integer;
+    case TRAIT_SIGNED: return (integer && type_is_signed(t)) || is_float;
+    case TRAIT_UNSIGNED: return integer && !type_is_signed(t);
+    case TRAIT_POINTER: return type_is_pointer(t) && t->word != WORD_NULL;
+    case TRAIT_ARITHMETIC: return integer || is_float;
+    case TRAIT_VOID: return t->kind == TYPE_VOID;
+    case TRAIT_CLASS: return t->kind == TYPE_STRUCT && !t->record->is_union;
+    case TRAIT_ENUM: return t->enumeration != NULL;
+    case TRAIT_REFERENCE: return t->kind == TYPE_REFERENCE;
+    case TRAIT_ARRAY: return t->kind == TYPE_ARRAY;
+    case TRAIT_CONST: return t->quals & TYPE_CONST;
+    default: return t->kind != TYPE_STRUCT || (!object_copies(p, t) && !object_ends(p, t));
+    }
+}
 
 static kernel_expr *parse_trait(parser *p, int which, kernel_place place)
 {
     template_arg *args = NULL;
-    const uint32_t n = parse_template_args(p, &args), wanted = (which & 15) == TRAIT_SAME ? 2 : 1;
+    const uint32_t n = parse_template_args(p, &args),
+                   wanted = (which & (TRAIT_VALUE - 1)) <= TRAIT_CONVERTIBLE ? 2 : 1;
     if (n != wanted || args[0].is_value || args[n - 1].is_value)
         parser_fail(p, place, "this trait takes %u types", wanted);
     if (!(which & TRAIT_VALUE)) {
@@ -260,20 +309,21 @@ static kernel_expr *parse_trait(parser *p, int which, kernel_place place)
         if (expect_name(p, "'value'") != name_of(p, "value"))
             parser_fail(p, place, "a trait is used by '::value'");
     }
-    const kernel_type *t = args[0].type;
-    bool is = false;
-    switch (which & 15) {
-    case TRAIT_SAME: is = t == args[1].type; break;
-    case TRAIT_FLOAT: is = t->kind == TYPE_F32 || t->kind == TYPE_F64; break;
-    case TRAIT_INTEGRAL: is = type_is_integer(t) && !t->enumeration && t->word < WORD_BLOCK; break;
-    case TRAIT_SIGNED: is = type_is_signed(t) || t->kind == TYPE_F32 || t->kind == TYPE_F64; break;
-    case TRAIT_POINTER: is = type_is_pointer(t); break;
-    case TRAIT_ARITHMETIC:
-        is =
-            type_is_arithmetic(t) && t->kind != TYPE_F16 && t->kind != TYPE_BF16 && !t->enumeration;
-        break;
-    }
+    const bool is = trait_holds(p, which & (TRAIT_VALUE - 1), args[0].type, args[n - 1].type);
     return expr_integer(p, place, type_word_of(p, WORD_BOOL), is);
+}
+
+/* std::declval<T>() */
+static kernel_expr *parse_declval(parser *p, int which, kernel_place place)
+{
+    (void)which;
+    template_arg *args = NULL;
+    if (parse_template_args(p, &args) != 1 || args[0].is_value)
+        parser_fail(p, place, "declval takes a type");
+    expect(p, TOKEN_LPAREN, "after 'declval<...>'");
+    expect(p, TOKEN_RPAREN, "after 'declval<...>('");
+    const kernel_type *t = args[0].type;
+    return type_dummy(p, t->kind == TYPE_REFERENCE ? t : type_reference(p->types, t));
 }
 
 /* ---- halves of doubles -------------------------------------------------------------------------- */
@@ -352,6 +402,7 @@ static const struct {
     {"free", parse_heap, HEAP_PUT},
     {"move", parse_first, 1},
     {"forward", parse_first, 0},
+    {"declval", parse_declval, 0},
     {"__builtin_expect", parse_first, 0},
     {"__builtin_assume", parse_hint, 0},
     {"__assume", parse_hint, 0},

@@ -31,8 +31,7 @@ static template_param parse_template_param(parser *p)
 {
     template_param made = {.place = p->t->place};
     if (accept_word(p, KEYWORD_template)) { /* template <typename> class F */
-        template_param *of_it;
-        parse_template_params(p, &of_it);
+        made.n_of_it = parse_template_params(p, &made.of_it);
         made.is_template = true;
     }
     const bool value = at_word(p, KEYWORD_typename) && p->t[1].kind == TOKEN_NAME &&
@@ -88,9 +87,6 @@ uint32_t parse_template_params(parser *p, template_param **params)
         if (n == TEMPLATE_MOST)
             parser_fail(p, p->t->place, "more than %d parameters of a template", TEMPLATE_MOST);
         *params = kernel_arena_grow(p->arena, *params, &room, n + 1, sizeof **params);
-        if (n && (*params)[n - 1].is_pack)
-            parser_fail(p, p->t->place,
-                        "a parameter pack that is not the last parameter is not supported");
         (*params)[n] = parse_template_param(p);
         n++;
         if (!accept(p, TOKEN_COMMA))
@@ -144,6 +140,24 @@ typedef struct arg_list {
     uint32_t room;
 } arg_list;
 
+static void parse_template_arg(parser *p, void *context)
+{
+    template_arg *arg = context;
+    const kernel_token *back = p->t;
+    if (accept_template(p, arg))
+        return;
+    if (at_type(p)) {
+        *arg = type_arg(parse_type(p));
+        if (!at(p, TOKEN_SCOPE) || p->split)
+            return;
+        p->t = back; /* trait<T>::value */
+        *arg = value_arg(p, parse_constant(p));
+        return;
+    }
+    if (!accept_function(p, arg))
+        *arg = value_arg(p, parse_constant(p));
+}
+
 static void add_template_arg(parser *p, void *context)
 {
     arg_list *l = context;
@@ -152,13 +166,19 @@ static void add_template_arg(parser *p, void *context)
         parser_fail(p, p->t->place, "more than %d arguments of a template", TEMPLATE_MOST);
     made->at = kernel_arena_grow(p->arena, made->at, &l->room, made->n + 1, sizeof *made->at);
     template_arg *arg = &made->at[made->n];
-    if (accept_template(p, arg))
-        ;
-    else if (at_type(p))
-        *arg = type_arg(parse_type(p));
-    else if (!accept_function(p, arg))
-        *arg = value_arg(p, parse_constant(p));
-    arg->expands = p->patterns && p->pack_at >= 0 && at(p, TOKEN_ELLIPSIS);
+    if (p->patterns) { /* nothing is deduced from an argument that is not understood yet */
+        const kernel_token *back = p->t;
+        if (parser_try(p, parse_template_arg, arg)) {
+            arg->expands = p->pack_at >= 0 && at(p, TOKEN_ELLIPSIS);
+        } else {
+            p->t = back;
+            p->split = 0;
+            skip_argument(p);
+            *arg = type_arg(p->types->automatic);
+        }
+    } else {
+        parse_template_arg(p, arg);
+    }
     made->n++;
 }
 
@@ -185,7 +205,8 @@ bool template_same(template_list a, template_list b)
     for (uint32_t i = 0; i < a.n && a.n == b.n; i++) {
         const template_arg *x = &a.at[i], *y = &b.at[i];
         if (x->is_value != y->is_value || x->function != y->function || x->syntax != y->syntax ||
-            (x->is_value ? x->value != y->value : x->type != y->type) || x->expands != y->expands)
+            (x->is_value ? x->value != y->value : x->type != y->type) || x->expands != y->expands ||
+            !x->pack != !y->pack || (x->pack && !template_same(*x->pack, *y->pack)))
             return false;
     }
     return a.n == b.n;
@@ -252,16 +273,6 @@ static void bind_symbol(parser *p, const template_param *param, const template_a
                                                          : arg->value);
 }
 
-static void bind(parser *p, scope *s, const template_param *param, const template_arg *arg)
-{
-    kernel_name *name = param->name ? param->name : name_of(p, "");
-    symbol *y = symbol_new(p, s, SYMBOL_TYPE, name, param->place);
-    bind_symbol(p, param, arg, y);
-    symbol *seen = symbol_add(p, s, (symbol_kind)y->kind, name, param->place);
-    seen->as = y->as;
-    seen->constant = y->constant;
-}
-
 static void bind_pack(parser *p, scope *s, const template_param *param, template_list args)
 {
     kernel_name *name = param->name ? param->name : name_of(p, "");
@@ -276,11 +287,25 @@ static void bind_pack(parser *p, scope *s, const template_param *param, template
     symbol_add(p, s, SYMBOL_PACK, name, param->place)->as.pack = pack;
 }
 
+static void bind(parser *p, scope *s, const template_param *param, const template_arg *arg)
+{
+    if (param->is_pack) {
+        bind_pack(p, s, param, arg->pack ? *arg->pack : (template_list){0});
+        return;
+    }
+    kernel_name *name = param->name ? param->name : name_of(p, "");
+    symbol *y = symbol_new(p, s, SYMBOL_TYPE, name, param->place);
+    bind_symbol(p, param, arg, y);
+    symbol *seen = symbol_add(p, s, (symbol_kind)y->kind, name, param->place);
+    seen->as = y->as;
+    seen->constant = y->constant;
+}
+
 void template_bind(parser *p, scope *s, const template_param *params, uint32_t n,
                    template_list args)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (params[i].is_pack)
+        if (params[i].is_pack && i + 1 == n)
             bind_pack(p, s, &params[i], (template_list){args.at + i, args.n - i});
         else
             bind(p, s, &params[i], &args.at[i]);
@@ -327,7 +352,10 @@ const char *template_text(parser *p, template_list list, bool mangled)
     for (uint32_t i = 0; i < list.n && used < sizeof made; i++) {
         const char *join = !i ? "" : mangled ? "_" : ", ";
         const long long value = (long long)args[i].value;
-        if (args[i].syntax)
+        if (args[i].pack)
+            used += (size_t)snprintf(made + used, sizeof made - used, "%s%s", join,
+                                     template_text(p, *args[i].pack, mangled));
+        else if (args[i].syntax)
             used += (size_t)snprintf(made + used, sizeof made - used, "%s%s", join,
                                      args[i].syntax->name->text);
         else if (args[i].function)
@@ -363,6 +391,25 @@ const char *template_text(parser *p, template_list list, bool mangled)
 
 /* ---- instances -------------------------------------------------------------------------------- */
 
+/* Declares the parameters for the type of the result: "-> decltype(a + b)". */
+static void name_parameters(parser *p, const declarator *d)
+{
+    for (uint32_t i = 0; i < d->n_parameters; i++) {
+        const parameter *a = &d->parameters[i];
+        const bool reference = a->type->kind == TYPE_REFERENCE;
+        if (!a->name || symbol_here(p->scope, a->name))
+            continue;
+        kernel_var *v = kernel_arena_new(p->arena, sizeof *v);
+        v->name = a->name->text;
+        v->type = reference ? type_pointer(p->types, a->type->of) : a->type;
+        symbol *y = symbol_add(p, p->scope, SYMBOL_VAR, a->name, a->place);
+        y->as.var = v;
+        y->is_reference = reference;
+    }
+}
+
+static void parse_result(parser *p, void *result) { *(const kernel_type **)result = parse_type(p); }
+
 declarator template_signature(parser *p, function_decl *f, scope *s, specifiers *spec)
 {
     if (f->is_lambda) {
@@ -370,8 +417,16 @@ declarator template_signature(parser *p, function_decl *f, scope *s, specifiers 
         return lambda_signature(p, f, s);
     }
     const parser_place back = parser_enter(p, f->head, s);
-    parse_specifiers(p, spec);
-    declarator d = parse_declarator(p, spec->type);
+    declarator d = {.place = f->place};
+    if (f->is_constructor) {
+        *spec = (specifiers){.flags = f->flags};
+        p->t++;
+        parse_parameters(p, &d);
+        d.type = type_function(p->types, type_word_of(p, WORD_VOID), NULL, 0);
+    } else {
+        parse_specifiers(p, spec);
+        d = parse_declarator(p, spec->type);
+    }
     if (at(p, TOKEN_LT)) /* of a specialization: "f<float>(...)" */ {
         template_arg *ignored;
         parse_template_args(p, &ignored);
@@ -384,7 +439,15 @@ declarator template_signature(parser *p, function_decl *f, scope *s, specifiers 
         parser_fail(p, p->t->place, "expected the parameters of '%s', found %s", f->name->text,
                     token_text(p, p->t));
     if (accept(p, TOKEN_ARROW)) {
-        const kernel_type *result = parse_type(p);
+        p->scope = scope_open(p, p->scope, true);
+        scope *const named = p->scope;
+        name_parameters(p, &d);
+        const kernel_type *result = p->types->automatic;
+        if (!p->patterns)
+            result = parse_type(p);
+        else
+            parser_try(p, parse_result, &result); /* it may need the arguments */
+        scope_close(p, named);
         d.type = type_function(p->types, result, d.type->parameters, (uint32_t)d.type->count);
     }
     if (f->is_method) {
@@ -402,6 +465,8 @@ static kernel_instance **instance_slot(parser *p, const function_decl *f, templa
     uint64_t hash = (uintptr_t)f;
     for (uint32_t i = 0; i < args.n; i++) {
         const template_arg *a = &args.at[i];
+        if (a->pack)
+            continue;
         hash =
             (hash ^ (a->is_value ? a->value : (uintptr_t)a->type)) * UINT64_C(0x9e3779b97f4a7c15);
     }
