@@ -164,7 +164,7 @@ int verb_tokens(int argc, char **argv)
     splitting s = {0};
     const option options[] = {
         {"--model", 'm', "DIR", option_text, &s.set.model,
-         "the model folder, tokenizer.json or vocab.txt"},
+         "the model folder, tokenizer.json, vocab.txt or a .gguf file"},
         {"--file", 'f', "FILE", option_text, &s.set.file,
          "reads texts from a file, one in each line"},
         {"--max-length", 0, "N", option_count, &s.max_length, "the most tokens of a text"},

@@ -84,8 +84,26 @@ static bool matches(const added_token *t, const rune *at, size_t n)
     return true;
 }
 
+/* True if the n code points, or a part of them, are plain text. */
+static bool is_literal(const literal_text *l, const rune *at, uint32_t n)
+{
+    if (l->everywhere || l->n == 0)
+        return l->everywhere;
+    const uint32_t first = l->byte_at[at[0].start], last = l->byte_at[at[n - 1].end];
+    int low = 0, high = l->n; /* the first range that ends after `first` */
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (l->ranges[middle].last <= first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < l->n && l->ranges[low].first < last;
+}
+
 /* The longest token that matches at `at`; NULL if there is none. */
-static const added_token *find_at(const added_set *s, const rune *at, size_t n)
+static const added_token *find_at(const added_set *s, const rune *at, size_t n,
+                                  const literal_text *literal)
 {
     int low = 0, high = s->n;
     while (low < high) {
@@ -96,7 +114,8 @@ static const added_token *find_at(const added_set *s, const rune *at, size_t n)
             high = middle;
     }
     for (; low < s->n && s->at[low].runes[0] == at->c; low++)
-        if (matches(&s->at[low], at, n))
+        if (matches(&s->at[low], at, n) &&
+            !(s->at[low].special && is_literal(literal, at, s->at[low].n)))
             return &s->at[low];
     return NULL;
 }
@@ -104,12 +123,13 @@ static const added_token *find_at(const added_set *s, const rune *at, size_t n)
 static bool is_word(rune r) { return unicode_flags(r.c) & UNICODE_WORD; }
 static bool is_space(rune r) { return unicode_flags(r.c) & UNICODE_SPACE; }
 
-void added_set_cut(const added_set *s, const rune *chars, size_t first, size_t count, pieces *out)
+void added_set_cut(const added_set *s, const rune *chars, size_t first, size_t count,
+                   const literal_text *literal, pieces *out)
 {
     const rune *at = chars + first;
     size_t done = 0; /* pieces cover [0, done) */
     for (size_t i = 0; i < count && s->n;) {
-        const added_token *t = begins(s, at[i].c) ? find_at(s, at + i, count - i) : NULL;
+        const added_token *t = begins(s, at[i].c) ? find_at(s, at + i, count - i, literal) : NULL;
         if (!t) {
             i++;
             continue;
@@ -139,7 +159,8 @@ void added_set_cut(const added_set *s, const rune *chars, size_t first, size_t c
 static added_token flags_read(field f)
 {
     const bool special = field_bool(field_get(f, "special"), false);
-    return (added_token){.single_word = field_bool(field_get(f, "single_word"), false),
+    return (added_token){.special = special,
+                         .single_word = field_bool(field_get(f, "single_word"), false),
                          .lstrip = field_bool(field_get(f, "lstrip"), false),
                          .rstrip = field_bool(field_get(f, "rstrip"), false),
                          .normalized = field_bool(field_get(f, "normalized"), !special)};

@@ -24,6 +24,9 @@ typedef struct batch {
     const ig_text *texts, *pairs;
     int n;
     ig_encode_options options;
+    bool marked; /* special tokens count, except in the ranges */
+    const text_range *data;
+    int n_data;
     encoder *encoders;
     place *places;
     /* The result: each list has `total` elements and holds the elements of all texts, one text after another. */
@@ -47,6 +50,8 @@ static void text_encode(const batch *b, encoder *e, int worker, int i)
 {
     const ig_tokenizer *t = b->t;
     text_source *first = &e->sources[0], *second = b->pairs ? &e->sources[1] : NULL;
+    e->literal =
+        (literal_text){.everywhere = t->literal && !b->marked, .ranges = b->data, .n = b->n_data};
     encoder_tokens(e, t, b->texts[i], first);
     if (second)
         encoder_tokens(e, t, b->pairs[i], second);
@@ -201,28 +206,46 @@ static ig_encoding *batch_run(batch *b, int workers)
     return block_make(b);
 }
 
+static ig_encoding *batch_encode(batch *b)
+{
+    const int workers = pool_threads();
+    if (most_tokens(b) > 0 && most_tokens(b) < added_tokens(b))
+        FAIL_NULL(
+            IG_ERR_ARGUMENT,
+            "ig_tokenizer_encode: the tokenizer adds %d special tokens, more than the %d tokens "
+            "that a text may have; allow more, or add no special tokens",
+            (int)added_tokens(b), (int)most_tokens(b));
+    b->encoders = memory_new((size_t)workers * sizeof *b->encoders);
+    b->places = memory_get(((size_t)b->n + 1) * sizeof *b->places);
+    ig_encoding *all = b->encoders && b->places ? batch_run(b, workers) : NULL;
+    for (int i = 0; i < workers && b->encoders; i++)
+        encoder_free(&b->encoders[i]);
+    memory_free(b->encoders);
+    memory_free(b->places);
+    return all;
+}
+
 ig_encoding *ig_tokenizer_encode(const ig_tokenizer *t, const ig_text *texts, const ig_text *pairs,
                                  int n, const ig_encode_options *options)
 {
     batch b = {.t = t, .texts = texts, .pairs = pairs, .n = n};
-    const int workers = pool_threads();
     if (require_pointer("ig_tokenizer_encode", "t", t) != IG_OK ||
         require_list("ig_tokenizer_encode", "texts", texts, n) != IG_OK ||
         check(&b, texts, "texts") != IG_OK || (pairs && check(&b, pairs, "pairs") != IG_OK) ||
         (options && sized_read(SIZED(ig_encode_options, pad), &b.options, options) != IG_OK))
         return NULL;
-    if (most_tokens(&b) > 0 && most_tokens(&b) < added_tokens(&b))
-        FAIL_NULL(
-            IG_ERR_ARGUMENT,
-            "ig_tokenizer_encode: the tokenizer adds %d special tokens, more than the %d tokens "
-            "that a text may have; allow more, or add no special tokens",
-            (int)added_tokens(&b), (int)most_tokens(&b));
-    b.encoders = memory_new((size_t)workers * sizeof *b.encoders);
-    b.places = memory_get(((size_t)n + 1) * sizeof *b.places);
-    ig_encoding *all = b.encoders && b.places ? batch_run(&b, workers) : NULL;
-    for (int i = 0; i < workers && b.encoders; i++)
-        encoder_free(&b.encoders[i]);
-    memory_free(b.encoders);
-    memory_free(b.places);
-    return all;
+    return batch_encode(&b);
+}
+
+ig_encoding *tokenizer_encode_marked(const ig_tokenizer *t, ig_text s, const text_range *data,
+                                     int n_data)
+{
+    batch b = {.t = t,
+               .texts = &s,
+               .n = 1,
+               .options = {.plain = true, .max_length = -1, .pad = -1},
+               .marked = true,
+               .data = data,
+               .n_data = n_data};
+    return check(&b, &s, "texts") == IG_OK ? batch_encode(&b) : NULL;
 }

@@ -56,9 +56,10 @@ ig_status merges_add(subword_model *m, int32_t left, int32_t right, int32_t id, 
 
 /* A part of the word: a doubly linked list in an array. */
 typedef struct symbol {
-    int32_t id;
+    int32_t id;             /* -1: unknown, only in a model with ranks */
     int32_t previous, next; /* -1: none */
     uint32_t bytes;         /* 0: merged into another */
+    uint32_t start;         /* in the word */
 } symbol;
 
 enum { SCANNED_MOST = 32 }; /* symbols; more are kept in a heap */
@@ -70,6 +71,7 @@ typedef struct candidate {
 
 typedef struct work {
     const subword_model *m;
+    const unsigned char *word;
     symbol *symbols;
     int32_t n;
     candidate *heap; /* room for 3 * n */
@@ -108,22 +110,33 @@ static candidate heap_pop(work *w)
     return top;
 }
 
+/* The merge of two neighbours, the first of which is symbol `at`. Its id is -1 if there is none. */
+static candidate pair_find(const work *w, int32_t at, const symbol *left, const symbol *right)
+{
+    if (w->m->ranks) {
+        const int32_t id =
+            vocabulary_find(&w->m->vocabulary, w->word + left->start, left->bytes + right->bytes);
+        return id >= 0 ? (candidate){w->m->ranks[id], at, id} : (candidate){INT32_MAX, at, -1};
+    }
+    const struct merge *found = merge_find(w->m, left->id, right->id);
+    return found ? (candidate){found->rank, at, found->id} : (candidate){INT32_MAX, at, -1};
+}
+
 static void offer(work *w, int32_t at)
 {
     if (at < 0 || w->symbols[at].next < 0)
         return;
-    const struct merge *found =
-        merge_find(w->m, w->symbols[at].id, w->symbols[w->symbols[at].next].id);
-    if (found)
-        heap_push(w, (candidate){found->rank, at, found->id});
+    const candidate c = pair_find(w, at, &w->symbols[at], &w->symbols[w->symbols[at].next]);
+    if (c.id >= 0)
+        heap_push(w, c);
 }
 
 /* The merge of a symbol and the next one. */
 static candidate candidate_at(const work *w, int32_t at)
 {
-    const struct merge *found =
-        at + 1 < w->n ? merge_find(w->m, w->symbols[at].id, w->symbols[at + 1].id) : NULL;
-    return found ? (candidate){found->rank, at, found->id} : (candidate){INT32_MAX, at, -1};
+    if (at + 1 < w->n)
+        return pair_find(w, at, &w->symbols[at], &w->symbols[at + 1]);
+    return (candidate){INT32_MAX, at, -1};
 }
 
 /* Same as merge_many, for few symbols: keeps one candidate per symbol, and moves the symbols together after a merge. */
@@ -161,8 +174,7 @@ static void merge_many(work *w)
         if (left->bytes == 0 || left->next < 0)
             continue;
         symbol *right = &w->symbols[left->next];
-        const struct merge *now = merge_find(w->m, left->id, right->id);
-        if (!now || now->id != c.id)
+        if (pair_find(w, c.at, left, right).id != c.id)
             continue; /* one of the two was merged with another symbol meanwhile */
         left->id = c.id;
         left->bytes += right->bytes;
@@ -178,7 +190,8 @@ static void merge_many(work *w)
 static void symbol_add(work *w, int32_t id, size_t bytes)
 {
     const int32_t i = w->n++;
-    w->symbols[i] = (symbol){id, i - 1, -1, (uint32_t)bytes};
+    const uint32_t start = i > 0 ? w->symbols[i - 1].start + w->symbols[i - 1].bytes : 0;
+    w->symbols[i] = (symbol){id, i - 1, -1, (uint32_t)bytes, start};
     if (i > 0)
         w->symbols[i - 1].next = i;
 }
@@ -226,6 +239,8 @@ static void symbols_make(work *w, const unsigned char *word, size_t bytes, bool 
                 symbol_add(w, m->unknown_id, unknown);
             unknown = 0;
             symbol_add(w, id, length);
+        } else if (m->ranks) { /* it may be part of a token */
+            symbol_add(w, -1, length);
         } else if (m->config.byte_fallback && bytes_add(w, word + i, length)) {
             /* A pending unknown token stays pending, as in the reference. */
         } else if (m->unknown_id >= 0) {
@@ -243,9 +258,24 @@ static void symbols_make(work *w, const unsigned char *word, size_t bytes, bool 
         symbol_add(w, m->unknown_id, unknown);
 }
 
+/* Adds the token of a symbol; of an unknown one, the tokens of its bytes or the unknown token. */
+static void symbol_put(const subword_model *m, const unsigned char *word, uint32_t at,
+                       const symbol *s, subwords *out)
+{
+    bool bytes = s->id < 0;
+    for (uint32_t i = 0; i < s->bytes && bytes; i++)
+        bytes = m->byte_ids[word[at + i]] >= 0;
+    for (uint32_t i = 0; i < s->bytes && bytes; i++)
+        subwords_add(out, m->byte_ids[word[at + i]], at, at + s->bytes);
+    if (bytes)
+        return;
+    out->unknown |= s->id < 0 && m->unknown_id < 0;
+    subwords_add(out, s->id >= 0 ? s->id : m->unknown_id, at, at + s->bytes);
+}
+
 void bpe_split(const subword_model *m, const unsigned char *word, size_t bytes, subwords *out)
 {
-    work w = {.m = m};
+    work w = {.m = m, .word = word};
     if (m->config.ignore_merges) {
         const int32_t whole = vocabulary_find(&m->vocabulary, word, bytes);
         if (whole >= 0) {
@@ -266,7 +296,7 @@ void bpe_split(const subword_model *m, const unsigned char *word, size_t bytes, 
     uint32_t at = 0;
     for (int32_t i = 0; i < w.n; i++)
         if (w.symbols[i].bytes) {
-            subwords_add(out, w.symbols[i].id, at, at + w.symbols[i].bytes);
+            symbol_put(m, word, at, &w.symbols[i], out);
             at += w.symbols[i].bytes;
         }
 }

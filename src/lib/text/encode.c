@@ -73,7 +73,7 @@ static void normalize_and_cut(encoder *e, const ig_tokenizer *t, const aligned *
     cut_text *c = &e->cut;
     c->text.n = c->list.n = c->spare_list.n = 0;
     c->text.most = aligned_most(original->n);
-    added_set_cut(&t->plain, original->at, 0, original->n, &c->spare_list);
+    added_set_cut(&t->plain, original->at, 0, original->n, &e->literal, &c->spare_list);
     for (size_t i = 0; i < c->spare_list.n; i++) {
         const piece p = c->spare_list.at[i];
         const size_t first = c->text.n;
@@ -82,7 +82,8 @@ static void normalize_and_cut(encoder *e, const ig_tokenizer *t, const aligned *
             pieces_add(&c->list, first, c->text.n - first, p.id);
         } else {
             normalizer_run(t->normalizer, original->at + p.first, p.count, &c->text, &e->normalize);
-            added_set_cut(&t->normalized, c->text.at, first, c->text.n - first, &c->list);
+            added_set_cut(&t->normalized, c->text.at, first, c->text.n - first, &e->literal,
+                          &c->list);
         }
     }
     c->list.failed |= c->spare_list.failed;
@@ -249,6 +250,7 @@ void encoder_tokens(encoder *e, const ig_tokenizer *t, ig_text chars, text_sourc
         out->failed = true;
         return;
     }
+    e->literal.byte_at = s->byte_at;
     normalize_and_cut(e, t, &s->original);
     const cut_text *c = &e->cut;
     e->exceeded |= c->regex.exceeded || e->normalize.regex.exceeded;

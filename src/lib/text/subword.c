@@ -65,6 +65,7 @@ void subword_model_free(subword_model *m)
     memory_free(m->config.suffix);
     memory_free(m->merges);
     memory_free(m->scores);
+    memory_free(m->ranks);
     memory_free(m);
 }
 
@@ -468,4 +469,76 @@ subword_model *subword_model_pairs(const char *words, size_t n_words, const char
         status = merge_lines_read(m, merges, n_merges);
     *in_merges &= status != IG_OK;
     return model_made(m, status);
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+typedef struct scored {
+    float score;
+    int32_t id;
+} scored;
+
+static int score_compare(const void *left, const void *right)
+{
+    const scored *a = left, *b = right;
+    return a->score != b->score ? (a->score < b->score) - (a->score > b->score)
+                                : (a->id > b->id) - (a->id < b->id);
+}
+
+/* Ranks tokens by their scores; equal scores have the same rank. */
+static ig_status ranks_make(subword_model *m, const float *scores, uint64_t n)
+{
+    scored *all = memory_get((size_t)n * sizeof *all);
+    m->ranks = memory_get((size_t)n * sizeof *m->ranks);
+    ig_status status = all && m->ranks ? IG_OK : IG_ERR_MEMORY;
+    for (uint64_t i = 0; i < n && status == IG_OK; i++) {
+        all[i] = (scored){scores[i], (int32_t)i};
+        if (scores[i] != scores[i])
+            status = ig_fail(IG_ERR_FORMAT, "the score of token %llu is not a number",
+                             (unsigned long long)i);
+    }
+    if (status == IG_OK)
+        qsort(all, (size_t)n, sizeof *all, score_compare);
+    for (uint64_t i = 0, rank = 0; i < n && status == IG_OK; i++) {
+        rank += i > 0 && all[i].score != all[i - 1].score;
+        m->ranks[all[i].id] = (int32_t)rank;
+    }
+    memory_free(all);
+    return status;
+}
+
+static ig_status merge_read(subword_model *m, ig_text merge, int32_t rank)
+{
+    const char *blank = merge.bytes > 1 ? memchr(merge.at + 1, ' ', merge.bytes - 1) : NULL;
+    if (!blank)
+        FAIL(IG_ERR_FORMAT, "merge %d is not a pair of tokens", (int)rank);
+    return merge_add(m, merge.at, (size_t)(blank - merge.at), blank + 1,
+                     (size_t)(merge.at + merge.bytes - blank - 1), rank);
+}
+
+static ig_status lists_read(subword_model *m, const subword_lists *from)
+{
+    if (from->n > VOCABULARY_MOST || from->n_merges > INT32_MAX)
+        FAIL(IG_ERR_FORMAT, "the vocabulary has more than %d tokens", VOCABULARY_MOST);
+    for (uint64_t i = 0; i < from->n; i++)
+        TRY(vocabulary_add(&m->vocabulary, from->tokens[i].at, from->tokens[i].bytes, (int64_t)i));
+    if (from->unknown_id >= 0) {
+        size_t bytes;
+        const char *unknown = vocabulary_text(&m->vocabulary, from->unknown_id, &bytes);
+        if (unknown && !(m->config.unknown = memory_text(unknown)))
+            return IG_ERR_MEMORY;
+    }
+    m->config.byte_fallback = from->byte_fallback;
+    m->config.ignore_merges = from->ignore_merges;
+    if (from->scores)
+        return ranks_make(m, from->scores, from->n);
+    for (uint64_t i = 0; i < from->n_merges; i++)
+        TRY(merge_read(m, from->merges[i], (int32_t)i));
+    return IG_OK;
+}
+
+subword_model *subword_model_lists(const subword_lists *from)
+{
+    subword_model *m = model_new("BPE", NULL);
+    return m ? model_made(m, lists_read(m, from)) : NULL;
 }

@@ -61,6 +61,8 @@ struct subword_model {
     double *scores;
     int64_t n_scores;
     double least_score;
+    /* BPE without merges: the rank of each token. Any two neighbours that make a token may be merged. NULL: merges. */
+    int32_t *ranks;
 };
 
 /* Reads the value of "model" in tokenizer.json. NULL on failure. */
@@ -70,6 +72,16 @@ subword_model *subword_model_lines(const char *chars, size_t bytes, const char *
 /* Makes a BPE model from vocab.json and merges.txt. *in_merges: whether a failure is in merges.txt. */
 subword_model *subword_model_pairs(const char *words, size_t n_words, const char *merges,
                                    size_t n_merges, bool *in_merges);
+/* Makes a BPE model of lists: texts by id; and merges "left right", or a score for each token, of which the highest is
+ * merged first. */
+typedef struct subword_lists {
+    const ig_text *tokens, *merges;
+    uint64_t n, n_merges;
+    const float *scores; /* NULL: merges */
+    int64_t unknown_id;  /* -1: none */
+    bool byte_fallback, ignore_merges;
+} subword_lists;
+subword_model *subword_model_lists(const subword_lists *from);
 void subword_model_free(subword_model *m);
 /* The number of tokens in the vocabulary. */
 int32_t subword_model_size(const subword_model *m);

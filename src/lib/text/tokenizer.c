@@ -227,6 +227,8 @@ static ig_tokenizer *any_load(const char *path)
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         return tokenizer_load_folder(path);
     const size_t n = strlen(path);
+    if (n > 5 && strcmp(path + n - 5, ".gguf") == 0)
+        return tokenizer_load_gguf(path);
     if (n > 4 && strcmp(path + n - 4, ".txt") == 0)
         return tokenizer_load_lines(path);
     return tokenizer_load_json(path, &(tokenizer_more){0});

@@ -6,6 +6,7 @@
 #ifndef TEXT_TOKENIZER_H
 #define TEXT_TOKENIZER_H
 
+#include "lib/io/gguf.h"
 #include "lib/text/normalize.h"
 #include "lib/text/split.h"
 #include "lib/text/subword.h"
@@ -16,7 +17,7 @@ typedef struct added_token {
     uint32_t *runes; /* the text that it matches */
     uint32_t n;
     int32_t id;
-    bool single_word, lstrip, rstrip, normalized;
+    bool single_word, lstrip, rstrip, normalized, special;
 } added_token;
 
 /* Tokens that are found in a text before it is split. */
@@ -28,8 +29,22 @@ typedef struct added_set {
 } added_set;
 
 void added_set_free(added_set *s);
+/* Bytes [first, last) of a text. */
+typedef struct text_range {
+    size_t first, last;
+} text_range;
+
+/* Where special tokens are plain text: everywhere, or in ranges of bytes in order. */
+typedef struct literal_text {
+    bool everywhere;
+    const text_range *ranges;
+    int n;
+    const uint32_t *byte_at; /* the byte of each code point of the original text */
+} literal_text;
+
 /* Adds the pieces of text[first..first+count): the added tokens and the text between them. */
-void added_set_cut(const added_set *s, const rune *chars, size_t first, size_t count, pieces *out);
+void added_set_cut(const added_set *s, const rune *chars, size_t first, size_t count,
+                   const literal_text *literal, pieces *out);
 
 /* ---- special tokens ------------------------------------------------------------------------- */
 
@@ -103,6 +118,7 @@ typedef struct encoder {
     uint32_t *word_runes; /* the code point of each byte of the word */
     size_t word_room;
     subwords subwords;
+    literal_text literal;
     tokens out;       /* tokens of all texts that this thread has encoded */
     bool refused;     /* a text is too long, and the strategy forbids truncating it */
     bool exceeded;    /* a regular expression took too many steps */
@@ -139,6 +155,7 @@ struct ig_tokenizer {
     padding padding;
     int32_t mask_id, pad_id;
     int32_t next_id; /* id of the next added token, during parsing */
+    bool literal;    /* special tokens in texts are plain text, unless an option says otherwise */
     bool bert; /* uses BERT's normalizer and pre-tokenizer, which have a fast path for ASCII */
 };
 
@@ -169,6 +186,14 @@ char *tokenizer_bert_normalizer(field config, field before);
 ig_tokenizer *tokenizer_load_json(const char *path, const tokenizer_more *more);
 ig_tokenizer *tokenizer_load_folder(const char *path);
 ig_tokenizer *tokenizer_load_lines(const char *path);
+ig_tokenizer *tokenizer_load_gguf(const char *path);
+/* The tokenizer of a GGUF file that is open. It finds special tokens only by tokenizer_encode_marked. */
+ig_tokenizer *tokenizer_read_gguf(const gguf *g);
+
+/* Encodes a text, without tokens at its ends. Special tokens in it count, except in these ranges, which are in order.
+ * Release the result with ig_free. NULL on failure. */
+ig_encoding *tokenizer_encode_marked(const ig_tokenizer *t, ig_text s, const text_range *data,
+                                     int n_data);
 
 /* ---- steps ---------------------------------------------------------------------------------- */
 
