@@ -166,7 +166,7 @@ FOLDERS := base \
            $(addprefix engine/,array ops program graph graph/rewrite emit module eval blocks custom loops numeric verify top backend) \
            $(addprefix engine/backend/,null opencl cuda metal cpu) \
            $(addprefix engine/backend/cpu/,tape elements reduce sort contract index kernels gang native vmath) \
-           $(addprefix lib/,machine io store nn text model decoder onnx onnx/ops onnx/export cudart cudart/gpu)
+           $(addprefix lib/,machine io store nn text model chat decoder onnx onnx/ops onnx/export cudart cudart/gpu)
 SOURCES := $(sort $(wildcard $(FOLDERS:%=src/%/*.c)))
 LANES   := $(sort $(wildcard src/engine/backend/cpu/lanes/*.c))
 CLI     := $(sort $(wildcard cli/*.c cli/*/*.c))

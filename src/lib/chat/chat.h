@@ -5,7 +5,7 @@
 #ifndef CHAT_CHAT_H
 #define CHAT_CHAT_H
 
-#include "lib/text/tokenizer.h"
+#include "lib/text/aligned.h"
 
 /* Any number of threads may use one at a time. */
 typedef struct chat_template chat_template;

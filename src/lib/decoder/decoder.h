@@ -229,6 +229,12 @@ void tokens_close(tokens_of *k);
 int32_t *tokens_encode(const tokens_of *k, ig_text s, int64_t *n);
 /* Puts the first token of texts in place of *id, if the model wants one. */
 void tokens_begin(const tokens_of *k, int32_t *id);
+/* The same for the text of a chat template, in which special tokens count, except in the data of the conversation. */
+struct chat_text;
+int32_t *tokens_encode_chat(const tokens_of *k, const struct chat_text *s, int64_t *n);
+/* The texts of the tokens that begin and end a text; "" if there is none. */
+const char *tokens_begin_text(const tokens_of *k);
+const char *tokens_end_text(const tokens_of *k);
 /* The bytes of a token, which may be a part of a character; none for control tokens. Returns how many. */
 size_t tokens_decode(const tokens_of *k, int32_t id, char out[TOKEN_BYTES]);
 /* True if the token ends a text or a turn. */

@@ -1,14 +1,11 @@
-/* The tokenizer of a decoder, and the bytes of each token.
- *
- * Byte-level BPE of a GGUF file is written as a tokenizer.json and parsed. Control tokens are no part of it, so the text of a
- * user never becomes one. */
+/* The tokenizer of a decoder, and the bytes of each token. The text of a user never becomes a control token. */
 #include "lib/decoder/decoder.h"
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "lib/chat/chat.h"
 #include "lib/text/tokenizer.h"
-#include "lib/text/unicode.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -45,114 +42,6 @@ static void alphabet_make(int16_t byte_of[512])
 
 /* ---- GGUF ------------------------------------------------------------------------------------ */
 
-/* The pre-tokenizers that files name, as parts of a tokenizer.json. */
-static const struct {
-    const char *name, *before; /* steps before the byte alphabet; NULL: its own expression */
-} splits[] = {
-    {"default", NULL},
-    {"gpt-2", NULL},
-    {"olmo", NULL},
-    {"smollm", "{\"type\":\"Digits\",\"individual_digits\":true}"},
-    {"starcoder", "{\"type\":\"Digits\",\"individual_digits\":true}"},
-    {"refact", "{\"type\":\"Digits\",\"individual_digits\":true}"},
-    {"llama-bpe",
-     "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\\\r\\\\n\\\\p{"
-     "L}\\\\p{N}]?"
-     "\\\\p{L}+|\\\\p{N}{1,3}| "
-     "?[^\\\\s\\\\p{L}\\\\p{N}]+[\\\\r\\\\n]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+\"},"
-     "\"behavior\":\"Isolated\",\"invert\":false}"},
-    {"qwen2",
-     "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\\\r\\\\n\\\\p{"
-     "L}\\\\p{N}]?"
-     "\\\\p{L}+|\\\\p{N}| "
-     "?[^\\\\s\\\\p{L}\\\\p{N}]+[\\\\r\\\\n]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+\"},"
-     "\"behavior\":\"Isolated\",\"invert\":false}"},
-};
-
-static void quoted(text *t, ig_text s)
-{
-    text_add(t, "\"");
-    for (size_t i = 0; i < s.bytes; i++) {
-        const unsigned char c = (unsigned char)s.at[i];
-        if (c < 32 || c == '"' || c == '\\')
-            text_add(t, "\\u%04x", c);
-        else
-            text_add(t, "%c", c);
-    }
-    text_add(t, "\"");
-}
-
-static ig_status merges_write(const gguf *g, text *t)
-{
-    uint64_t n = 0;
-    ig_text *merges = gguf_texts(g, "tokenizer.ggml.merges", &n);
-    if (!merges)
-        return error_waiting(IG_ERR_FORMAT);
-    text_add(t, ",\"merges\":[");
-    for (uint64_t i = 0; i < n; i++) {
-        text_add(t, "%s", i ? "," : "");
-        quoted(t, merges[i]);
-    }
-    text_add(t, "]");
-    memory_free(merges);
-    return IG_OK;
-}
-
-/* A tokenizer.json with the vocabulary and merges of the file. */
-static ig_status bpe_write(const tokens_of *k, const gguf *g, text *t)
-{
-    const char *before = NULL;
-    size_t row = 0;
-    const ig_text pre = gguf_text(g, "tokenizer.ggml.pre");
-    for (; pre.at && row < sizeof splits / sizeof *splits; row++)
-        if (gguf_text_is(g, "tokenizer.ggml.pre", splits[row].name))
-            break;
-    if (row == sizeof splits / sizeof *splits)
-        return gguf_fail(g, IG_ERR_UNSUPPORTED,
-                         "its pre-tokenizer '%.*s' is not supported; choose another model",
-                         (int)(pre.bytes < 40 ? pre.bytes : 40), pre.at);
-    before = splits[row].before;
-    text_add(t, "{\"version\":\"1.0\",\"added_tokens\":[");
-    for (int64_t i = 0, some = 0; i < k->n; i++)
-        if (k->kinds[i] == KIND_USER) {
-            text_add(t,
-                     "%s{\"id\":%lld,\"special\":false,\"normalized\":false,\"single_word\":false,"
-                     "\"lstrip\":false,\"rstrip\":false,\"content\":",
-                     some++ ? "," : "", (long long)i);
-            quoted(t, k->pieces[i]);
-            text_add(t, "}");
-        }
-    text_add(
-        t,
-        "],\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[%s%s{\"type\":\"ByteLevel\","
-        "\"add_prefix_space\":false,\"trim_offsets\":true,\"use_regex\":%s}]},",
-        before ? before : "", before ? "," : "", !before || before[9] == 'D' ? "true" : "false");
-    text_add(t, "\"model\":{\"type\":\"BPE\",\"vocab\":{");
-    for (int64_t i = 0; i < k->n; i++) {
-        text_add(t, "%s", i ? "," : "");
-        quoted(t, k->pieces[i]);
-        text_add(t, ":%lld", (long long)i);
-    }
-    text_add(t, "}");
-    TRY(merges_write(g, t));
-    text_add(t, "}}");
-    return IG_OK;
-}
-
-static ig_status bpe_open(tokens_of *k, const gguf *g)
-{
-    text t = {0};
-    const tokenizer_more none = {0};
-    TRY(unicode_load());
-    ig_status status = bpe_write(k, g, &t);
-    const size_t bytes = t.used;
-    char *source = status == IG_OK ? text_take(&t) : NULL;
-    text_drop(&t);
-    k->tokenizer = source ? tokenizer_parse(source, bytes, NULL, &none) : NULL;
-    memory_free(source);
-    return k->tokenizer ? IG_OK : error_waiting(IG_ERR_MEMORY);
-}
-
 static void end_add(tokens_of *k, int64_t id)
 {
     for (int i = 0; i < k->n_ends; i++)
@@ -165,6 +54,16 @@ static void end_add(tokens_of *k, int64_t id)
 /* Control tokens that end a turn, whatever the file calls its last token. */
 static const char *const turn_ends[] = {"<|im_end|>", "<|eot_id|>", "<end_of_turn>", "<|end|>",
                                         "<|endoftext|>"};
+
+/* Finds out whether texts begin with a first token. */
+static ig_status begin_find(tokens_of *k)
+{
+    const ig_text empty = {"", 0};
+    ig_encoding *e = ig_tokenizer_encode(k->tokenizer, &empty, NULL, 1, NULL);
+    k->adds_bos = e && e->n > 0 && e->ids[0] == k->bos;
+    ig_free(e);
+    return e ? IG_OK : error_waiting(IG_ERR_MEMORY);
+}
 
 static ig_status gguf_tokens(tokens_of *k, const gguf *g)
 {
@@ -193,15 +92,9 @@ static ig_status gguf_tokens(tokens_of *k, const gguf *g)
             if (k->pieces[i].bytes == strlen(turn_ends[e]) &&
                 memcmp(k->pieces[i].at, turn_ends[e], k->pieces[i].bytes) == 0)
                 end_add(k, i);
-    if (!gguf_text_is(g, "tokenizer.ggml.model", "gpt2"))
-        return gguf_fail(g, IG_ERR_UNSUPPORTED,
-                         "its tokenizer '%.*s' is not supported; byte-level BPE ('gpt2') is",
-                         (int)gguf_text(g, "tokenizer.ggml.model").bytes,
-                         gguf_text(g, "tokenizer.ggml.model").at);
-    k->by_bytes = true;
-    k->adds_bos =
-        gguf_bool(g, "tokenizer.ggml.add_bos_token", false) && k->bos >= 0 && k->bos < k->n;
-    return bpe_open(k, g);
+    k->by_bytes = gguf_text_is(g, "tokenizer.ggml.model", "gpt2");
+    k->tokenizer = tokenizer_read_gguf(g);
+    return k->tokenizer ? begin_find(k) : error_waiting(IG_ERR_MEMORY);
 }
 
 /* ---- folders --------------------------------------------------------------------------------- */
@@ -262,17 +155,25 @@ void tokens_close(tokens_of *k)
     memory_free(k);
 }
 
-int32_t *tokens_encode(const tokens_of *k, ig_text s, int64_t *n)
+/* The ids of an encoding, which is freed. begins: with the first token of texts in front. */
+static int32_t *ids_of(const tokens_of *k, ig_encoding *e, bool begins, int64_t *n)
 {
-    const ig_encode_options options = {.size = sizeof options, .max_length = -1, .pad = -1};
-    ig_encoding *e = ig_tokenizer_encode(k->tokenizer, &s, NULL, 1, &options);
     int32_t *ids = e ? memory_get(((size_t)e->n + 1) * sizeof *ids) : NULL;
     *n = 0;
-    if (ids && k->adds_bos)
+    if (ids && begins)
         ids[(*n)++] = k->bos;
     for (int i = 0; ids && i < e->n; i++)
         ids[(*n)++] = e->ids[i];
     ig_free(e);
+    return ids;
+}
+
+int32_t *tokens_encode(const tokens_of *k, ig_text s, int64_t *n)
+{
+    const ig_encode_options options = {
+        .size = sizeof options, .max_length = -1, .pad = -1, .plain = k->pieces != NULL};
+    int32_t *ids =
+        ids_of(k, ig_tokenizer_encode(k->tokenizer, &s, NULL, 1, &options), k->adds_bos, n);
     if (ids && *n == 0 && k->bos >= 0) /* an empty text begins with the first token */
         ids[(*n)++] = k->bos;
     return ids;
@@ -282,6 +183,24 @@ void tokens_begin(const tokens_of *k, int32_t *id)
 {
     if (k->adds_bos)
         *id = k->bos;
+}
+
+int32_t *tokens_encode_chat(const tokens_of *k, const chat_text *s, int64_t *n)
+{
+    const ig_text chars = {s->at, s->bytes};
+    return ids_of(k, tokenizer_encode_marked(k->tokenizer, chars, s->data, s->n_data), false, n);
+}
+
+const char *tokens_begin_text(const tokens_of *k)
+{
+    const char *chars = k->bos >= 0 ? ig_tokenizer_token(k->tokenizer, k->bos) : NULL;
+    return chars ? chars : "";
+}
+
+const char *tokens_end_text(const tokens_of *k)
+{
+    const char *chars = k->n_ends ? ig_tokenizer_token(k->tokenizer, k->ends[0]) : NULL;
+    return chars ? chars : "";
 }
 
 bool tokens_is_end(const tokens_of *k, int32_t id)

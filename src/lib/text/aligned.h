@@ -8,6 +8,11 @@
 
 #include "ingot.h"
 
+/* Bytes [first, last) of a text. */
+typedef struct text_range {
+    size_t first, last;
+} text_range;
+
 typedef struct rune {
     uint32_t c;
     uint32_t start, end;

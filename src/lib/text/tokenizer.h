@@ -29,11 +29,6 @@ typedef struct added_set {
 } added_set;
 
 void added_set_free(added_set *s);
-/* Bytes [first, last) of a text. */
-typedef struct text_range {
-    size_t first, last;
-} text_range;
-
 /* Where special tokens are plain text: everywhere, or in ranges of bytes in order. */
 typedef struct literal_text {
     bool everywhere;
