@@ -4,6 +4,7 @@ sum 499500 499500 499500 499500
 time is real: 1
 query no error, callback 4
 no time yet: invalid resource handle
+attributes: 0 0 1, no second device: 101
 */
 #include <stdio.h>
 
@@ -57,6 +58,12 @@ int main()
     cudaStreamWaitEvent(stream[0], stop, 0);
     printf("query %s, callback %d\n", cudaGetErrorString(cudaStreamQuery(stream[0])), called);
     printf("no time yet: %s\n", cudaGetErrorString(cudaEventElapsedTime(&ms, start, never)));
+    cudaStreamAttrValue value = {};
+    value.syncPolicy = cudaSyncPolicySpin;
+    const int set = cudaStreamSetAttribute(stream[0], cudaStreamAttributeSynchronizationPolicy, &value);
+    const int got = cudaStreamGetAttribute(stream[1], cudaStreamAttributeSynchronizationPolicy, &value);
+    int can = 0;
+    printf("attributes: %d %d %d, no second device: %d\n", set, got, value.syncPolicy, cudaDeviceGetP2PAttribute(&can, cudaDevP2PAttrAccessSupported, 0, 99));
     for (int s = 0; s < streams; s++)
         cudaStreamDestroy(stream[s]);
     cudaEventDestroy(start);

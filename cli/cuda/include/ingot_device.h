@@ -275,6 +275,17 @@ IG_CALL cudaDeviceDisablePeerAccess(int device)
 {
     return ig_cuda::fail(device ? cudaErrorInvalidDevice : cudaErrorPeerAccessNotEnabled);
 }
+enum cudaDeviceP2PAttr {
+    cudaDevP2PAttrPerformanceRank = 1,
+    cudaDevP2PAttrAccessSupported,
+    cudaDevP2PAttrNativeAtomicSupported,
+    cudaDevP2PAttrCudaArrayAccessSupported
+};
+/* There is no second device. */
+IG_CALL cudaDeviceGetP2PAttribute(int *, cudaDeviceP2PAttr, int, int)
+{
+    return ig_cuda::fail(cudaErrorInvalidDevice);
+}
 IG_CALL cudaProfilerStart() { return cudaSuccess; }
 IG_CALL cudaProfilerStop() { return cudaSuccess; }
 

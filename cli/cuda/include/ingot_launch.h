@@ -199,10 +199,31 @@ IG_CALL cudaLaunchCooperativeKernel(F *f, dim3 grid, dim3 block, void **args, si
     return ig_cuda::launch_stub((const void *)f, grid, block, args, shared, stream, at, 1);
 }
 
+/* A hint: memory that should stay in the cache. */
+enum cudaAccessProperty {
+    cudaAccessPropertyNormal,
+    cudaAccessPropertyStreaming,
+    cudaAccessPropertyPersisting
+};
+struct cudaAccessPolicyWindow {
+    void *base_ptr;
+    size_t num_bytes;
+    float hitRatio;
+    enum cudaAccessProperty hitProp, missProp;
+};
+enum cudaSynchronizationPolicy {
+    cudaSyncPolicyAuto = 1,
+    cudaSyncPolicySpin,
+    cudaSyncPolicyYield,
+    cudaSyncPolicyBlockingSync
+};
+
 /* Attributes, such as clusters, are for NVIDIA GPUs. The structs are CUDA's, as far as programs set them. */
 enum cudaLaunchAttributeID {
     cudaLaunchAttributeIgnore = 0,
+    cudaLaunchAttributeAccessPolicyWindow = 1,
     cudaLaunchAttributeCooperative = 2,
+    cudaLaunchAttributeSynchronizationPolicy = 3,
     cudaLaunchAttributeClusterDimension = 4,
     cudaLaunchAttributeClusterSchedulingPolicyPreference = 5,
     cudaLaunchAttributeProgrammaticStreamSerialization = 6,
@@ -212,6 +233,8 @@ enum cudaLaunchAttributeID {
 };
 union cudaLaunchAttributeValue {
     char pad[64];
+    struct cudaAccessPolicyWindow accessPolicyWindow;
+    enum cudaSynchronizationPolicy syncPolicy;
     int cooperative;
     struct {
         unsigned x, y, z;

@@ -62,6 +62,38 @@ IG_CALL cudaStreamAttachMemAsync(cudaStream_t, void *, size_t = 0, unsigned = cu
     return cudaSuccess;
 }
 
+/* Attributes of streams are hints without effect, so a stream keeps its initial ones. */
+typedef enum cudaLaunchAttributeID cudaStreamAttrID;
+typedef union cudaLaunchAttributeValue cudaStreamAttrValue;
+#define cudaStreamAttributeAccessPolicyWindow cudaLaunchAttributeAccessPolicyWindow
+#define cudaStreamAttributeSynchronizationPolicy cudaLaunchAttributeSynchronizationPolicy
+#define cudaStreamAttributePriority cudaLaunchAttributePriority
+namespace ig_cuda
+{
+static inline bool is_of_stream(cudaStreamAttrID which)
+{
+    return which == cudaStreamAttributeAccessPolicyWindow ||
+           which == cudaStreamAttributeSynchronizationPolicy ||
+           which == cudaStreamAttributePriority;
+}
+} // namespace ig_cuda
+IG_CALL cudaStreamSetAttribute(cudaStream_t, cudaStreamAttrID which, const cudaStreamAttrValue *v)
+{
+    return v && ig_cuda::is_of_stream(which) ? cudaSuccess : ig_cuda::fail(cudaErrorInvalidValue);
+}
+IG_CALL cudaStreamGetAttribute(cudaStream_t s, cudaStreamAttrID which, cudaStreamAttrValue *v)
+{
+    if (!v || !ig_cuda::is_of_stream(which))
+        return ig_cuda::fail(cudaErrorInvalidValue);
+    memset(v, 0, sizeof *v);
+    if (which == cudaStreamAttributeSynchronizationPolicy)
+        v->syncPolicy = cudaSyncPolicyAuto;
+    return which == cudaStreamAttributePriority ? cudaStreamGetPriority(s, &v->priority)
+                                                : cudaSuccess;
+}
+IG_CALL cudaStreamCopyAttributes(cudaStream_t, cudaStream_t) { return cudaSuccess; }
+IG_CALL cudaCtxResetPersistingL2Cache() { return cudaSuccess; }
+
 typedef void (*cudaStreamCallback_t)(cudaStream_t, cudaError_t, void *);
 typedef void (*cudaHostFn_t)(void *);
 namespace ig_cuda
