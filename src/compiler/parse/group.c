@@ -162,19 +162,34 @@ static kernel_expr *vote(parser *p, const member_call *m, kernel_builtin id)
                         id == BUILTIN_BALLOT ? type_word_of(p, WORD_UINT) : integer, 2, args);
 }
 
+/* A shuffle of a struct. */
+static kernel_expr *shuffle_struct(parser *p, kernel_place place, kernel_builtin id,
+                                   kernel_expr **args)
+{
+    const char *name = id == BUILTIN_SHFL_UP     ? "ig_struct_shuffle_up"
+                       : id == BUILTIN_SHFL_DOWN ? "ig_struct_shuffle_down"
+                       : id == BUILTIN_SHFL_XOR  ? "ig_struct_shuffle_xor"
+                                                 : "ig_struct_shuffle";
+    return part_call(p, name, place, args, 4);
+}
+
 static kernel_expr *tile_shuffle(parser *p, const member_call *m, kernel_builtin id)
 {
     want_args(p, m, 2);
     kernel_expr *value = expr_value(p, m->args[0]);
-    if (!type_is_arithmetic(value->type))
-        parser_fail(p, m->place, "'%s' of a group takes a number, not '%s'", m->name->text,
-                    type_name(p, value->type));
-    value = expr_cast(p, value, type_promote(p, value->type), m->place);
+    const bool is_struct = value->type->kind == TYPE_STRUCT;
+    if (!is_struct && !type_is_arithmetic(value->type))
+        parser_fail(p, m->place, "'%s' of a group takes a number or a struct, not '%s'",
+                    m->name->text, type_name(p, value->type));
+    if (!is_struct)
+        value = expr_cast(p, value, type_promote(p, value->type), m->place);
     const bool up_or_down = id == BUILTIN_SHFL_UP || id == BUILTIN_SHFL_DOWN;
     kernel_expr *args[4] = {
         mask_of(p, m->g), value,
         expr_convert(p, m->args[1], type_word_of(p, up_or_down ? WORD_UINT : WORD_INT), "a lane"),
         expr_integer(p, m->place, type_word_of(p, WORD_INT), m->g->type->count)};
+    if (is_struct)
+        return shuffle_struct(p, m->place, id, args);
     return expr_builtin(p, m->place, id, value->type, 4, args);
 }
 

@@ -12,7 +12,8 @@
     PART(types, "src/compiler/library/types.cu") \
     PART(textures, "src/compiler/library/textures.cu") \
     PART(ptx, "src/compiler/library/ptx.cu") \
-    PART(graphs, "src/compiler/library/graphs.cu")
+    PART(graphs, "src/compiler/library/graphs.cu") \
+    PART(shuffles, "src/compiler/library/shuffles.cu")
 
 #define EMBED(id, path) INCLUDE_FILE("compiler_library_" #id, path);
 PARTS(EMBED)
@@ -69,6 +70,8 @@ static const struct {
                       HALF_TESTS("le") HALF_TESTS("lt")},
     {PART_heap, "ig_heap_get ig_heap_put"},
     {PART_grid, "ig_grid_sync"},
+    {PART_shuffles,
+     "ig_struct_shuffle ig_struct_shuffle_up ig_struct_shuffle_down ig_struct_shuffle_xor"},
     {PART_graphs, "cudaGraphConditionalHandle cudaGraphSetConditional"},
     {PART_textures,
      "cudaTextureObject_t cudaSurfaceObject_t cudaSurfaceBoundaryMode cudaBoundaryModeZero "
