@@ -359,13 +359,13 @@ $(BUILD)/obj/cli/%.o: cli/%.c $(GENERATED)
 # These objects contain files (base/embed.h).
 $(BUILD)/obj/src/engine/backend/opencl/build.o: kernels/opencl.cl
 $(BUILD)/obj/src/compiler/parse/library.o: $(wildcard src/compiler/library/*.cu)
-$(BUILD)/obj/src/compiler/pp/headers.o: src/compiler/library/cuComplex.h
+$(BUILD)/obj/src/compiler/pp/headers.o: $(wildcard src/compiler/library/*.h)
 $(BUILD)/obj/src/compiler/native/print.o: src/compiler/native/prelude.h src/compiler/native/block.h
 $(BUILD)/obj/src/engine/backend/cuda/native.o: kernels/hopper.cuh src/engine/backend/cuda/arguments.h
 $(BUILD)/obj/src/engine/backend/cuda/tensor.o: kernels/tensor_product.cu kernels/mma_product.cu kernels/pack.cu kernels/result.cuh
 $(BUILD)/obj/src/engine/backend/cuda/attention.o: $(wildcard kernels/attention*)
 $(BUILD)/obj/cli/report/style.o: cli/report/page.css
-$(BUILD)/obj/cli/cuda/headers.o: $(wildcard cli/cuda/include/*) src/lib/cudart/ig_cuda.h src/lib/cudart/errors.def src/compiler/library/cuComplex.h
+$(BUILD)/obj/cli/cuda/headers.o: $(wildcard cli/cuda/include/*) src/lib/cudart/ig_cuda.h src/lib/cudart/errors.def $(wildcard src/compiler/library/*.h)
 
 # These measure the peak of the machine, which needs fma.
 $(BUILD)/obj/cli/bench/limits.o: CLI_OPTIMIZE := -O3 -ffp-contract=fast

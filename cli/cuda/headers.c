@@ -29,6 +29,9 @@
     FILE(helper_cuda_h, "helper_cuda.h", "cli/cuda/include/helper_cuda.h") \
     FILE(cooperative_groups_h, "cooperative_groups.h", "cli/cuda/include/cooperative_groups.h") \
     FILE(cuComplex_h, "cuComplex.h", "src/compiler/library/cuComplex.h") \
+    FILE(cuda_atomic, "cuda/atomic", "src/compiler/library/cuda_sync.h") \
+    FILE(cuda_barrier, "cuda/barrier", "src/compiler/library/cuda_sync.h") \
+    FILE(cuda_pipeline, "cuda/pipeline", "src/compiler/library/cuda_sync.h") \
     FILE(math_constants_h, "math_constants.h", "cli/cuda/include/math_constants.h") \
     FILE(mma_h, "mma.h", "cli/cuda/include/mma.h") \
     FILE(nvToolsExt_h, "nvToolsExt.h", "cli/cuda/include/nvToolsExt.h") \

@@ -62,6 +62,8 @@ static const char math_h[] = "#define INFINITY (__int_as_float(0x7f800000))\n"
 
 INCLUDE_FILE("compiler_cucomplex_h", "src/compiler/library/cuComplex.h");
 extern const char compiler_cucomplex_h[];
+INCLUDE_FILE("compiler_cuda_sync_h", "src/compiler/library/cuda_sync.h");
+extern const char compiler_cuda_sync_h[];
 
 static const char stdint_h[] = "#define INT8_MIN (-128)\n"
                                "#define INT8_MAX 127\n"
@@ -147,6 +149,9 @@ static const struct {
                {"assert.h", assert_h},
                {"cassert", assert_h},
                {"math_constants.h", math_constants_h},
+               {"cuda/atomic", compiler_cuda_sync_h},
+               {"cuda/barrier", compiler_cuda_sync_h},
+               {"cuda/pipeline", compiler_cuda_sync_h},
                {"cuComplex.h", compiler_cucomplex_h}};
 
 /* Known headers without macros. */
@@ -193,7 +198,8 @@ static const struct {
     {"thrust/", "Thrust", KERNELS},
     {"cub/", "CUB", KERNELS},
     {"cuda/std/", "libcu++", "use the built-in types and the std:: names that kernels have"},
-    {"cuda/", "libcu++", "use __syncthreads, atomics and cooperative groups instead"},
+    {"cuda/", "libcu++",
+     "use <cuda/barrier>, <cuda/pipeline> and <cuda/atomic>, or cooperative groups"},
     {"cublas", "cuBLAS", TOOLKIT("-lcublas")},
     {"cudnn", "cuDNN", TOOLKIT("-lcudnn")},
     {"cufft", "cuFFT", TOOLKIT("-lcufft")},

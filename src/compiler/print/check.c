@@ -183,7 +183,7 @@ typedef struct waiting {
     const kernel_stmt *loop;
     const kernel_var *var;    /* is it assigned in the loop? */
     bool assigned, writes;    /* memory of other threads */
-    const kernel_expr *reads; /* a value of global memory that other blocks may change */
+    const kernel_expr *reads; /* a value of memory that other blocks or threads may change */
 } waiting;
 
 /* True for an atomic operation that leaves the value as it is: atomicAdd(p, 0), atomicCAS(p, x, x). */
@@ -224,7 +224,9 @@ static void note_read(printer *p, const kernel_expr *e, void *context)
     waiting *w = context;
     const bool atomic = expr_has_class(e, CLASS_ATOMIC) && only_reads(e);
     const kernel_expr *from = atomic ? e->args[0] : e->kind == EXPR_LOAD ? e->a : NULL;
-    if (!from || w->reads || from->space != SPACE_GLOBAL ||
+    if (!from || w->reads ||
+        (from->space != SPACE_GLOBAL &&
+         (from->space != SPACE_SHARED || p->target->subgroup == 32)) ||
         !(atomic || (from->type->quals & TYPE_VOLATILE)))
         return;
     waiting moves = {.loop = w->loop};
@@ -275,6 +277,12 @@ static void find_exits(printer *p, const kernel_stmt *s, waiting *w)
             note_condition(p, s->value, w);
 }
 
+/* The memory that a read or an atomic operation reads. */
+static int place_space(const kernel_expr *read)
+{
+    return read->kind == EXPR_LOAD ? read->a->space : read->args[0]->space;
+}
+
 static void check_waits(printer *p, const kernel_stmt *s)
 {
     for (; s; s = s->next) {
@@ -290,7 +298,14 @@ static void check_waits(printer *p, const kernel_stmt *s)
             continue;
         note_condition(p, s->value, &w);
         find_exits(p, s->body, &w);
-        if (w.reads)
+        if (w.reads && place_space(w.reads) == SPACE_SHARED)
+            print_refuse(p, w.reads->place, "IG-WAIT",
+                         "the other threads may run only after this one, so the loop may not end",
+                         "use __syncthreads there, or run it with '--device cpu'",
+                         "'%s' waits in a loop for another thread of its block, which %s may not "
+                         "run at the same time",
+                         p->entry->name, p->target->device);
+        else if (w.reads)
             print_refuse(
                 p, w.reads->place, "IG-WAIT",
                 "a block may start only after another one has ended, so the loop may not end",
