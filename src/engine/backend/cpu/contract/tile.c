@@ -57,7 +57,8 @@ static void tile_unpack(const contraction *c, const worker_state *w, int side, i
     const bool run = axis_group_is_contiguous(&c->k[side]), lanes = o->dtype == IG_F32;
     const int64_t k = cut_length(&c->kc, block), skip = run ? block * c->kc.size : 0;
     const int64_t *point = run ? NULL : block_points(c, w, side, block);
-    const int64_t bytes = storage_block_bytes(o->stored) * k / o->stored.block;
+    const double each = (double)storage_block_bytes(o->stored) / o->stored.block; /* bytes */
+    const int64_t bytes = (int64_t)((double)k * each);
     float wide[GEMM_KC_MOST];
     int64_t offset[GEMM_KC_MOST];
     for (int64_t r = 0; r < n; r++) {
@@ -67,7 +68,7 @@ static void tile_unpack(const contraction *c, const worker_state *w, int side, i
         for (int64_t i = 0; i < k && !run; i++)
             offset[i] = at + point[i];
         if (run) {
-            const int64_t next = (at + k) / o->stored.block * storage_block_bytes(o->stored);
+            const int64_t next = (int64_t)((double)(at + k) * each);
             for (int64_t i = 0; i < bytes; i += LINE) /* the next block of k */
                 __builtin_prefetch(w->from[side] + next + i);
             level->unpack(o->stored, k, to, w->from[side], at);

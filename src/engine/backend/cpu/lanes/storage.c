@@ -2,6 +2,7 @@
 #include "engine/backend/cpu/elements/elements.h"
 #include "engine/backend/cpu/lanes/half.h"
 #include "engine/backend/cpu/lanes/parts.h"
+#include "engine/backend/cpu/lanes/simd_gemm.h"
 #include "engine/backend/cpu/lanes/simd_storage.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -47,21 +48,44 @@ INLINE void load_run(load_function load, some_function some, const unsigned char
         to[i] = load(b, part, from + i);
 }
 
+/* A whole block. The elements of a group are computed before any is stored, so the compiler converts a scale that they share
+ * once: it cannot know that stores leave the block as it is. */
+INLINE void load_block(load_function load, some_function some, const unsigned char *b, blocks s,
+                       float *restrict to)
+{
+    enum { GROUP = 4 };
+    const int group = s.elements % (GROUP * SIMD_SOME) ? 2 : GROUP;
+    if (s.run % SIMD_SOME || s.elements % (group * SIMD_SOME)) {
+        for (int part = 0; part < s.elements / s.run; part++)
+            load_run(load, some, b, part, 0, s.run, to + part * s.run);
+        return;
+    }
+    for (int i = 0; i < s.elements; i += group * SIMD_SOME) {
+        simd_floats x[GROUP];
+        SIMD_UNROLL_ALL
+        for (int j = 0; j < GROUP; j++)
+            if (j < group)
+                x[j] = some(b, (i + j * SIMD_SOME) / s.run, (i + j * SIMD_SOME) % s.run);
+        SIMD_UNROLL_ALL
+        for (int j = 0; j < GROUP; j++)
+            if (j < group)
+                memcpy(to + i + j * SIMD_SOME, &x[j], sizeof x[j]);
+    }
+}
+
 /* Elements [first, first + n) of a buffer. */
 INLINE void unpack(load_function load, some_function some, blocks s, int64_t n, float *restrict to,
                    const void *base, int64_t first)
 {
     const unsigned char *b = (const unsigned char *)base + first / s.elements * s.bytes;
     int i = (int)(first % s.elements);
-    const int parts = s.elements / s.run;
     if (s.elements == 1) {
         LANE_LOOP for (int64_t j = 0; j < n; j++) to[j] = load(b + j, 0, 0);
         return;
     }
     while (n > 0) {
         if (i == 0 && n >= s.elements) { /* a whole block */
-            for (int part = 0; part < parts; part++)
-                load_run(load, some, b, part, 0, s.run, to + part * s.run);
+            load_block(load, some, b, s, to);
             to += s.elements;
             n -= s.elements;
             b += s.bytes;
