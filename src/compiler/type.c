@@ -248,7 +248,8 @@ void type_member_place(kernel_types *t, kernel_struct *s, const kernel_name *nam
               (kernel_member){.name = name, .type = type, .offset = offset, .place = place});
     if (offset + bytes > s->data_size)
         s->data_size = offset + bytes;
-    type_struct_cover(s, type, offset);
+    const kernel_type part = {.size = bytes ? type->size : 0, .align = type->align};
+    type_struct_cover(s, &part, offset);
 }
 
 void type_member_add(kernel_types *t, kernel_struct *s, const kernel_name *name,

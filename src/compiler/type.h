@@ -87,6 +87,10 @@ typedef struct kernel_member {
     uint64_t offset; /* bytes */
     kernel_place place;
     bool is_reference; /* of the front end: in the tree it is a pointer */
+    uint8_t
+        bits; /* of a bit-field: how many, from bit `bit` of the `unit` bytes at the offset; else 0. It has no
+                        * address, and is in memory with its struct */
+    uint8_t bit, unit;
 } kernel_member;
 
 typedef enum kernel_fragment_use {
@@ -105,6 +109,8 @@ typedef struct kernel_struct {
     bool has_methods;   /* of the front end: the struct has functions, known or not */
     bool not_pod;       /* as a base, it leaves its tail padding to the derived struct's members */
     uint64_t data_size; /* without that padding */
+    uint64_t
+        bits; /* of the front end: the end of the bit-field that was placed last, in bits; else 0 */
     uint8_t n_vector; /* 1 to 4: CUDA's own vector of that many `element`s, named x y z w; else 0 */
     uint8_t fragment; /* a kernel_fragment_use: a wmma fragment, whose one member x is this lane's
                            share of the elements, in an order that the back end chooses */

@@ -33,7 +33,8 @@ typedef struct lower_place {
     uint8_t index; /* dtype of b: IG_I32, IG_U32, IG_I64 */
     uint8_t space;
     int32_t scale, offset;
-    int32_t object; /* 1 + its number, as in code_inst */
+    int32_t object;            /* 1 + its number, as in code_inst */
+    const kernel_member *bits; /* it is a bit-field; else NULL */
 } lower_place;
 
 /* The leaves of a type: its scalars and their offsets. */

@@ -23,6 +23,7 @@ ig_dtype lower_lane(const kernel_type *t)
     return t->kind == TYPE_F16 || t->kind == TYPE_BF16 ? IG_F32 : lower_stored(t);
 }
 
+/* True if the type has a union or bit-fields: it lives in memory. */
 static bool has_union(const kernel_type *t)
 {
     if (t->kind == TYPE_ARRAY)
@@ -30,7 +31,7 @@ static bool has_union(const kernel_type *t)
     if (t->kind != TYPE_STRUCT)
         return false;
     for (uint32_t i = 0; i < t->record->n_members; i++)
-        if (has_union(t->record->members[i].type))
+        if (t->record->members[i].bits || has_union(t->record->members[i].type))
             return true;
     return t->record->is_union;
 }
@@ -196,8 +197,69 @@ static void copy_memory(lower *l, const lower_place *to, const lower_place *from
                            lower_load_scalar(l, from, piece, (int64_t)at));
 }
 
+/* ---- bit-fields ---- */
+
+static const kernel_type *unit_of(const kernel_member *m)
+{
+    static const kernel_type units[] = {[1] = {.kind = TYPE_U8, .size = 1, .align = 1},
+                                        [2] = {.kind = TYPE_U16, .size = 2, .align = 2},
+                                        [4] = {.kind = TYPE_U32, .size = 4, .align = 4},
+                                        [8] = {.kind = TYPE_U64, .size = 8, .align = 8}};
+    return &units[m->unit];
+}
+
+/* The dtype in which a bit-field is moved, and its place without the name of the field. */
+static ig_dtype bits_begin(const lower_place *p, lower_place *unit)
+{
+    *unit = *p;
+    unit->bits = NULL;
+    unit->type = unit_of(p->bits);
+    return p->bits->unit == 8 ? IG_U64 : IG_U32;
+}
+
+static int32_t shift(lower *l, int op, ig_dtype d, int32_t a, int by)
+{
+    return by ? lower_map(l, op, d, a, lower_constant(l, d, (uint64_t)by)) : a;
+}
+
+static lower_value load_bits(lower *l, const lower_place *p)
+{
+    lower_place unit;
+    const ig_dtype d = bits_begin(p, &unit);
+    const int width = d == IG_U64 ? 64 : 32;
+    int32_t v = lower_load_scalar(l, &unit, unit.type, 0);
+    v = lower_convert(l, v, lower_lane(unit.type), d);
+    v = shift(l, OP_bitwise_left_shift, d, v, width - p->bits->bit - p->bits->bits);
+    ig_dtype from = d;
+    if (type_is_signed(p->type)) {
+        from = d == IG_U64 ? IG_I64 : IG_I32;
+        v = lower_bits(l, v, from);
+    }
+    v = shift(l, OP_bitwise_right_shift, from, v, width - p->bits->bits);
+    return lower_value_of(l, p->type->plain, lower_convert(l, v, from, lower_lane(p->type)));
+}
+
+static void store_bits(lower *l, const lower_place *p, const lower_value *v)
+{
+    lower_place unit;
+    const ig_dtype d = bits_begin(p, &unit);
+    const uint64_t mask = UINT64_MAX >> (64 - p->bits->bits);
+    int32_t old = lower_load_scalar(l, &unit, unit.type, 0);
+    old = lower_convert(l, old, lower_lane(unit.type), d);
+    const int32_t rest = lower_map(
+        l, OP_bitwise_and, d, old,
+        lower_constant(l, d, ~(mask << p->bits->bit) & (d == IG_U64 ? UINT64_MAX : UINT32_MAX)));
+    int32_t own = lower_convert(l, v->reg[0], lower_lane(p->type), d);
+    own = lower_map(l, OP_bitwise_and, d, own, lower_constant(l, d, mask));
+    own = shift(l, OP_bitwise_left_shift, d, own, p->bits->bit);
+    own = lower_map(l, OP_bitwise_or, d, rest, own);
+    lower_store_scalar(l, &unit, unit.type, 0, lower_convert(l, own, d, lower_lane(unit.type)));
+}
+
 lower_value lower_load(lower *l, const lower_place *p)
 {
+    if (p->bits)
+        return load_bits(l, p);
     if (p->reg)
         return (lower_value){.type = p->type, .reg = p->reg, .n = p->n, .address = CODE_NONE};
     const int n = lower_leaves(p->type);
@@ -226,6 +288,10 @@ static bool overwritten(const lower_place *p, int i, int32_t reg)
 
 void lower_store(lower *l, const lower_place *p, const lower_value *v)
 {
+    if (p->bits) {
+        store_bits(l, p, v);
+        return;
+    }
     if (p->reg) {
         int32_t from[LOWER_LEAVES];
         for (int i = 0; i < p->n; i++)
@@ -389,6 +455,7 @@ lower_place lower_at(lower *l, const kernel_expr *e)
             p.n = (int)count_leaves(e->type);
         } else {
             p.offset += (int32_t)e->as.member->offset;
+            p.bits = e->as.member->bits ? e->as.member : NULL;
         }
         p.type = e->type;
         return p;

@@ -309,6 +309,8 @@ static lower_value lower_list_value(lower *l, const kernel_expr *e)
         to.type = is_array ? e->type->of : e->type->record->members[i].type;
         to.offset +=
             (int32_t)(is_array ? i * e->type->of->size : e->type->record->members[i].offset);
+        to.bits =
+            !is_array && e->type->record->members[i].bits ? &e->type->record->members[i] : NULL;
         lower_store(l, &to, &part);
     }
     return v;

@@ -325,6 +325,8 @@ kernel_expr *expr_assign(parser *p, kernel_place place, kernel_expr *to, kernel_
         value = expr_value(p, value);
     else
         value = expr_convert(p, value, to->type->plain, "an assignment");
+    if (bit_field(to))
+        value = bit_field_value(p, bit_field(to), value);
     return expr_node(p, EXPR_ASSIGN, place, to->type->plain, to, value);
 }
 
@@ -370,7 +372,7 @@ kernel_expr *expr_update(parser *p, kernel_place place, int token, kernel_expr *
     kernel_expr *made = user_operator(p, place, token, to, value);
     if (made)
         return made;
-    if (to->type->kind == TYPE_STRUCT) /* float3 with operator+, half2 */
+    if (to->type->kind == TYPE_STRUCT || bit_field(to)) /* float3 with operator+, half2 */
         return update_by_parts(p, place, token, to, value);
     check_assignable(p, place, to);
     value = expr_value(p, convert_operand(p, value));
@@ -396,6 +398,15 @@ kernel_expr *expr_step(parser *p, kernel_place place, bool up, bool post, kernel
     kernel_expr *own = user_operator(p, place, up ? TOKEN_INCREMENT : TOKEN_DECREMENT, to, mark);
     if (own)
         return own;
+    if (bit_field(to)) {
+        kernel_expr *before = NULL;
+        to = expr_place_once(p, to, &before);
+        kernel_expr *old = post ? expr_once(p, expr_value(p, to), &before) : NULL;
+        kernel_expr *made = expr_binary(p, place, up ? TOKEN_PLUS : TOKEN_MINUS, to,
+                                        expr_integer(p, place, type_word_of(p, WORD_INT), 1));
+        made = expr_comma(p, before, expr_assign(p, place, to, made));
+        return old ? expr_comma(p, made, old) : made;
+    }
     check_assignable(p, place, to);
     const kernel_type *type = to->type->plain;
     if (type->kind == TYPE_BOOL || !type_is_scalar(type) || type->enumeration ||

@@ -145,7 +145,34 @@ kernel_expr *expr_value(parser *p, kernel_expr *e)
         parser_fail_do(p, e->place, "cast the pointer to the type that it points to",
                        "a void pointer cannot be read through");
     type_complete(p, e->type, e->place);
-    return expr_node(p, EXPR_LOAD, e->place, e->type->plain, e, NULL);
+    const kernel_member *bits = bit_field(e);
+    e = expr_node(p, EXPR_LOAD, e->place, e->type->plain, e, NULL);
+    if (bits && bits->bits < 32 && e->type->kind == TYPE_U32 && !e->type->enumeration)
+        return expr_node(p, EXPR_CAST, e->place, type_word_of(p, WORD_INT), e, NULL); /* promoted */
+    return e;
+}
+
+const kernel_member *bit_field(const kernel_expr *e)
+{
+    return e->kind == EXPR_MEMBER && e->as.member->bits ? e->as.member : NULL;
+}
+
+kernel_expr *bit_field_value(parser *p, const kernel_member *m, kernel_expr *value)
+{
+    const kernel_type *type = value->type, *wide = type_promote(p, type);
+    const uint32_t whole = (uint32_t)wide->size * 8;
+    if (type->kind == TYPE_BOOL || m->bits == whole)
+        return value;
+    value = expr_cast(p, value, wide, value->place);
+    if (type_is_signed(type)) {
+        kernel_expr *by = expr_integer(p, value->place, type_word_of(p, WORD_INT), whole - m->bits);
+        value = expr_op(p, value->place, OP_SHL, value, by);
+        value = expr_op(p, value->place, OP_SHR, value, by);
+    } else {
+        value = expr_op(p, value->place, OP_AND, value,
+                        expr_integer(p, value->place, wide, UINT64_MAX >> (64 - m->bits)));
+    }
+    return expr_cast(p, value, type, value->place);
 }
 
 kernel_expr *expr_address(parser *p, kernel_place place, kernel_expr *e)
@@ -154,6 +181,8 @@ kernel_expr *expr_address(parser *p, kernel_place place, kernel_expr *e)
         return e;
     if (!expr_is_place(e))
         parser_fail_do(p, place, "assign it to a variable first", "a value has no address");
+    if (bit_field(e))
+        parser_fail_do(p, place, "assign it to a variable first", "a bit-field has no address");
     if (e->kind == EXPR_DEREF)
         return e->a;
     mark_addressed(p, e);
@@ -491,6 +520,8 @@ kernel_expr *expr_chosen_place(parser *p, kernel_expr *e)
 
 kernel_expr *expr_bind(parser *p, kernel_expr *e, const kernel_type *to, const char *what)
 {
+    if (bit_field(e))
+        e = expr_value(p, e);
     if (!(to->quals & TYPE_CONST))
         e = expr_chosen_place(p, e);
     if (expr_is_place(e))

@@ -26,6 +26,10 @@ static void declare_struct_template(parser *p, template_param *params, uint32_t 
     const kernel_place place = p->t->place;
     kernel_name *name = expect_name(p, "the name of a struct");
     symbol *y = symbol_here(p->scope, name);
+    for (uint32_t i = 0; i + 1 < n && !at(p, TOKEN_LT); i++)
+        if (params[i].is_pack)
+            parser_fail(p, params[i].place,
+                        "a parameter pack of a struct is not its last parameter");
     if (at(p, TOKEN_LT)) {
         if (y && y->kind == SYMBOL_STRUCT_TEMPLATE)
             declare_special_struct(p, y->as.syntax, params, n, align, is_union);

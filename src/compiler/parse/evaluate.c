@@ -150,7 +150,7 @@ static bool place_of(frame *f, const kernel_expr *e, bool make, value *out)
         if (!(expr_is_place(e->a) ? place_of(f, e->a, make, out) : evaluate(f, e->a, out)))
             return false;
         out->n.integer += e->as.member->offset;
-        return true;
+        return !e->as.member->bits;
     default: return false;
     }
 }
@@ -162,6 +162,20 @@ static bool part_into(frame *f, const kernel_expr *e, const kernel_type *type, v
     return evaluate_into(f, e, type, to);
 }
 
+/* The initial value of a bit-field. */
+static bool bits_into(frame *f, const kernel_expr *e, const kernel_member *m, value to)
+{
+    value v;
+    if (!evaluate(f, e, &v) || v.at)
+        return false;
+    for (uint32_t i = 0; i < m->bits; i++) {
+        const uint64_t bit = 8 * (to.n.integer + m->offset) + m->bit + i;
+        if (v.n.integer >> i & 1)
+            to.at->bytes[bit / 8] |= (uint8_t)(1 << bit % 8);
+    }
+    return true;
+}
+
 /* Evaluates an initializer into an object whose bytes are zero. */
 static bool evaluate_into(frame *f, const kernel_expr *e, const kernel_type *type, value to)
 {
@@ -169,6 +183,11 @@ static bool evaluate_into(frame *f, const kernel_expr *e, const kernel_type *typ
     if (e->kind == EXPR_LIST) {
         for (uint32_t i = 0; i < e->n_args; i++) {
             const bool array = type->kind == TYPE_ARRAY;
+            if (!array && type->record->members[i].bits) {
+                if (!bits_into(f, e->args[i], &type->record->members[i], to))
+                    return false;
+                continue;
+            }
             const kernel_type *part = array ? type->of : type->record->members[i].type;
             if (!part_into(f, e->args[i], part, to,
                            array ? i * part->size : type->record->members[i].offset))

@@ -78,7 +78,35 @@ void layout_member(parser *p, kernel_struct *s, const kernel_name *name, const k
     s->not_pod |= s->syntax->is_private;
     s->not_pod |= element->kind == TYPE_STRUCT && element->record->not_pod;
     const uint64_t at = s->is_union ? 0 : place_for(s, type, s->data_size);
+    s->bits = 0;
     type_member_place(p->types, s, name, type, place, at, type->size);
+}
+
+/* Bit-fields follow each other without gaps, but none crosses a boundary of its type. */
+void layout_bits(parser *p, kernel_struct *s, const kernel_name *name, const kernel_type *type,
+                 kernel_place place, uint64_t bits)
+{
+    const uint64_t whole = 8 * type->size;
+    uint64_t from = s->is_union ? 0 : s->bits ? s->bits : 8 * s->data_size;
+    if (!bits || from % whole + bits > whole)
+        from = round_up(from, whole);
+    s->bits = from + bits;
+    s->not_pod |= s->syntax->is_private;
+    if (name) {
+        uint64_t unit = 1; /* the smallest that has it */
+        while (from % (8 * unit) + bits > 8 * unit)
+            unit *= 2;
+        type_member_place(p->types, s, name, type, place, from / (8 * unit) * unit, 0);
+        kernel_member *m = &s->members[s->n_members - 1];
+        m->bits = (uint8_t)bits;
+        m->bit = (uint8_t)(from % (8 * unit));
+        m->unit = (uint8_t)unit;
+    }
+    if ((s->bits + 7) / 8 > s->data_size)
+        s->data_size = (s->bits + 7) / 8;
+    kernel_type *made = (kernel_type *)s->type;
+    if (s->data_size > made->size)
+        made->size = s->data_size;
 }
 
 void layout_base(parser *p, kernel_struct *s, const kernel_type *base, kernel_place place)

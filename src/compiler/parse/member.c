@@ -213,15 +213,23 @@ static void parse_fields(parser *p, kernel_struct *s, const specifiers *spec)
             p->t--; /* back at the token that ends it */
             return;
         }
-        if (!d.name)
+        if (!d.name && !at(p, TOKEN_COLON))
             parser_fail(p, d.place, "expected the name of a member, found %s", token_text(p, p->t));
         if (spec->flags & IS_STATIC) {
             static_member(p, spec, &d);
             continue;
         }
-        if (at(p, TOKEN_COLON))
-            parser_fail_do(p, p->t->place, "use a whole integer and masks",
-                           "bit-fields are not supported");
+        int64_t bits = -1;
+        if (accept(p, TOKEN_COLON)) {
+            bits = fold_integer(p, parse_constant(p), "the width of a bit-field");
+            if (!type_is_integer(d.type) || bits < !!d.name || bits > (int64_t)d.type->size * 8)
+                parser_fail(p, d.place, "a bit-field of type '%s' cannot have %lld bits",
+                            type_name(p, d.type), (long long)bits);
+            if (!d.name) {
+                layout_bits(p, s, NULL, d.type, d.place, (uint64_t)bits);
+                continue;
+            }
+        }
         const kernel_token *value = at(p, TOKEN_ASSIGN) || at(p, TOKEN_LBRACE) ? p->t : NULL;
         if (value)
             skip_value(p, TOKEN_SEMICOLON);
@@ -233,7 +241,10 @@ static void parse_fields(parser *p, kernel_struct *s, const specifiers *spec)
             (path[0]->name || !path[0]->type->record->source_name))
             parser_fail(p, d.place, "member '%s' is declared twice", d.name->text);
         type_complete(p, d.type, d.place);
-        layout_member(p, s, d.name, d.type, d.place);
+        if (bits > 0)
+            layout_bits(p, s, d.name, d.type, d.place, (uint64_t)bits);
+        else
+            layout_member(p, s, d.name, d.type, d.place);
         s->members[s->n_members - 1].is_reference = reference;
         if (value) {
             s->not_pod = true;
@@ -308,7 +319,7 @@ static void parse_guest(parser *p, kernel_struct *s)
 
 static void parse_member(parser *p, kernel_struct *s)
 {
-    if (at(p, TOKEN_NAME) && p->t[1].kind == TOKEN_COLON) {
+    if (at(p, TOKEN_NAME) && p->t[1].kind == TOKEN_COLON && !at_type(p)) {
         s->syntax->is_private = p->t->as.name != name_of(p, "public");
         p->t += 2;
         return;

@@ -522,6 +522,9 @@ kernel_expr *member_default(parser *p, const kernel_type *type, uint64_t i, kern
 /* Lays out a member (NULL name: anonymous) or a base of a struct that is being parsed. */
 void layout_member(parser *p, kernel_struct *s, const kernel_name *name, const kernel_type *type,
                    kernel_place place);
+/* Lays out a bit-field; without a name, it only takes space. */
+void layout_bits(parser *p, kernel_struct *s, const kernel_name *name, const kernel_type *type,
+                 kernel_place place, uint64_t bits);
 void layout_base(parser *p, kernel_struct *s, const kernel_type *base, kernel_place place);
 /* The number of bases that lead from a struct to its base `to`, outermost first; -1: it is not a base. */
 int base_path(const kernel_type *from, const kernel_type *to, const kernel_member *path[8]);
@@ -622,6 +625,10 @@ kernel_expr *expr_address(parser *p, kernel_place place, kernel_expr *e);
 kernel_expr *expr_index(parser *p, kernel_place place, kernel_expr *a, kernel_expr *i);
 kernel_expr *expr_member(parser *p, kernel_place place, kernel_expr *a, const kernel_name *name);
 kernel_expr *expr_comma(parser *p, kernel_expr *a, kernel_expr *b); /* a may be NULL */
+/* The bit-field that a place is, or NULL. */
+const kernel_member *bit_field(const kernel_expr *e);
+/* The value that a bit-field has after it is set to a value of its type. */
+kernel_expr *bit_field_value(parser *p, const kernel_member *m, kernel_expr *value);
 /* e converted to a base of its struct. */
 kernel_expr *expr_to_base(parser *p, kernel_expr *e, const kernel_type *base);
 /* The pointer for a reference: the address of e, or of a temporary if e is a value or has another type. */

@@ -281,6 +281,16 @@ static void print_struct(printer *p, const kernel_struct *s)
     uint64_t end = 0;
     for (uint32_t i = 0; i < s->n_members; i++) {
         const kernel_member *m = &s->members[i];
+        if (m->bits && !is_cuda(p))
+            print_refuse(p, m->place, "IG-LAYOUT", NULL, "use a whole integer and masks there",
+                         "struct '%s' has bit-fields, which this language does not have", s->name);
+        if (m->bits) {
+            text_add(&p->top, "    %s : %d;\n",
+                     print_declare(p, m->type, SPACE_GLOBAL, print_member_name(p, s, m), true),
+                     m->bits);
+            end = m->offset + m->unit;
+            continue;
+        }
         if (!s->is_union && !s->fragment)
             end = print_gap(p, s, m, end);
         text_add(&p->top, "    %s;\n",
