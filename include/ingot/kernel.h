@@ -72,7 +72,7 @@ IG_API const ig_kernel_info *ig_module_find(const ig_module *m, const char *kern
 /* A mistake that a checked launch found: the first of its kind at its place in the source. */
 typedef struct ig_kernel_finding {
     const char *kind;    /* "out of bounds", "misaligned", "null pointer", "uninitialised", "race",
-                            "divergent barrier", "endless loop", "inactive lane" */
+                            "divergent barrier", "endless loop", "inactive lane", "returned lane" */
     const char *message; /* one line: what happened to what */
     const char *text;    /* the same with place, source line and caret: several lines */
     const char *file;

@@ -156,9 +156,11 @@ typedef enum code_origin {
 typedef struct code_reg {
     uint8_t dtype; /* f16 and bf16 live in f32 lanes: then it is IG_F32 */
     uint8_t origin;
-    bool variable; /* written more than once */
-    bool one;      /* one value for all lanes: by code_settle */
-    int32_t born;  /* instruction at which its scope begins */
+    bool variable;     /* written more than once */
+    bool one;          /* one value for all lanes: by code_settle */
+    bool is_scalar;    /* with `unset`: it is the whole variable */
+    const char *unset; /* the name of a variable that is declared without a value, or NULL */
+    int32_t born;      /* instruction at which its scope begins */
     int32_t
         slot; /* index among the slots of its kind, by code_settle; registers whose live ranges do
                * not overlap share a slot */

@@ -18,7 +18,8 @@ typedef enum kernel_mistake {
     MISTAKE_LOOP,     /* an endless loop */
     MISTAKE_FREED,    /* memory that was freed */
     MISTAKE_FOREIGN,  /* a pointer that is not to memory of the device */
-    MISTAKE_SHUFFLE   /* from an inactive lane: a note */
+    MISTAKE_SHUFFLE,  /* from an inactive lane: a note */
+    MISTAKE_RETURNED  /* a shuffle from a lane that has returned and that its mask names */
 } kernel_mistake;
 
 enum { KERNEL_FINDINGS = 20 };

@@ -95,8 +95,14 @@ static void lower_declare(lower *l, const kernel_stmt *s)
     lower_home *home = &l->frame->locals[s->var->index];
     if (!home->made)
         make_home(l, s->var, home);
-    if (!s->value)
+    if (!s->value) {
+        for (int i = 0; i < home->n && home->reg; i++) {
+            code_reg *r = &l->c->reg[home->reg[i]];
+            r->unset = s->var->source_name ? s->var->source_name->text : s->var->name;
+            r->is_scalar = type_is_scalar(s->var->type);
+        }
         return;
+    }
     const lower_value v = lower_expr(l, s->value);
     put_into_home(l, s->var, &v);
 }

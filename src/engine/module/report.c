@@ -25,7 +25,8 @@ static const char *const kinds[] = {[MISTAKE_BOUNDS] = "out of bounds",
                                     [MISTAKE_LOOP] = "endless loop",
                                     [MISTAKE_FREED] = "freed memory",
                                     [MISTAKE_FOREIGN] = "host pointer",
-                                    [MISTAKE_SHUFFLE] = "inactive lane"};
+                                    [MISTAKE_SHUFFLE] = "inactive lane",
+                                    [MISTAKE_RETURNED] = "returned lane"};
 
 /* True for findings that today's GPUs run as intended. */
 static bool is_note(kernel_mistake m) { return m == MISTAKE_LOCKSTEP || m == MISTAKE_SHUFFLE; }

@@ -274,6 +274,7 @@ static void block_begins(gang_check *c, const gang *g)
     memset(c->synced, 0, sizeof c->synced);
     memset(c->loops, 0, sizeof c->loops);
     memset(c->fell, 0, sizeof c->fell);
+    check_unset_block(c);
 }
 
 static void touch(gang_watch *w, gang *g, const gang_step *s, const gang_touch *t, uint32_t *mask)
@@ -316,9 +317,15 @@ static void check_barrier(gang_check *c, const gang *g, const gang_step *s)
                    "does not come to this barrier, where threads of its block wait");
 }
 
-/* Reports shuffles that read a lane which does not execute them. GPUs return 0, so it is a note. */
+/* Reports shuffles that read a lane which does not execute them. GPUs return 0, so it is a note, unless the mask names a
+ * lane that has returned. */
 static void check_shuffle(gang_check *c, gang *g, const gang_step *s)
 {
+    gang_mask returned;
+    const uint32_t *named = gang_lanes(g, s->c, s->ones & GANG_ONE_C, 4, 3);
+    gang_live(g, returned);
+    for (int i = 0; i < g->lanes; i++) /* of the lanes that exist */
+        returned[i / WARP_LANES] ^= 1u << i % WARP_LANES;
     for (int first = 0; first < g->lanes; first += WARP_LANES) {
         const uint32_t here = g->mask[first / WARP_LANES];
         int from[WARP_LANES];
@@ -326,11 +333,15 @@ static void check_shuffle(gang_check *c, gang *g, const gang_step *s)
             continue;
         gang_shuffle_sources(g, s, first, from);
         for (int i = 0; i < WARP_LANES; i++)
-            if (here >> i & 1 && !(here >> from[i] & 1))
-                check_tell(c, g, s, first + i, MISTAKE_SHUFFLE, -1,
-                           "shuffles from lane %d, which is not active: CUDA leaves the value "
-                           "undefined, GPUs give 0",
+            if (here >> i & 1 && !(here >> from[i] & 1)) {
+                const bool gone = returned[first / WARP_LANES] & named[first + i] & 1u << from[i];
+                check_tell(c, g, s, first + i, gone ? MISTAKE_RETURNED : MISTAKE_SHUFFLE, -1,
+                           gone ? "shuffles from lane %d, which the mask names and which has "
+                                  "returned: the value is undefined"
+                                : "shuffles from lane %d, which is not active: CUDA leaves the "
+                                  "value undefined, GPUs give 0",
                            from[i]);
+            }
     }
 }
 
@@ -339,6 +350,7 @@ static bool step(gang_watch *w, gang *g, const gang_step *s)
     gang_check *c = (gang_check *)w;
     const int first = g->first / WARP_LANES;
     block_begins(c, g);
+    check_unset(c, g, s);
     if (s->op == CODE_WARP && s->row <= WARP_SHUFFLE_XOR)
         check_shuffle(c, g, s);
     if (s->op == CODE_BARRIER) {
@@ -457,6 +469,7 @@ static ig_status check_begin(gang_check *c, const uint64_t *bytes)
                            granule_shift(code), true));
     for (int i = 0; i < code->n_object; i++)
         TRY(object_begin(c, i, bytes[i]));
+    TRY(check_unset_begin(c));
     for (int i = 0; i < code->n_inst; i++)
         c->far_locals |= (code->inst[i].flags & CODE_LOCALS) != 0;
     return IG_OK;
@@ -497,5 +510,6 @@ void gang_check_free(gang_check *c)
     check_shadow_end(&c->shared);
     memory_free(c->reported);
     memory_free(c->block_released);
+    memory_free(c->unset);
     memory_free(c);
 }

@@ -49,6 +49,7 @@ typedef struct gang_check {
     check_object *memory; /* one for each of out->memory */
     check_shadow shared;
     uint16_t *reported; /* per instruction: a bit for each mistake already reported there */
+    uint32_t *unset;    /* see unset.c; NULL: every local variable has a value */
     bool far_locals;    /* lanes may use the local memory of others */
     /* Time. */
     uint32_t now, barrier;
@@ -87,6 +88,11 @@ void check_tell(gang_check *c, const gang *g, const gang_step *s, int lane, kern
                 int other_pc, const char *format, ...) IG_PRINTF(7, 8);
 /* "element 5 of 'x'". */
 void check_name(const check_lane *l, char *out, size_t room);
+
+/* Local variables without a value: at the beginning of the launch, of a block, and before an instruction. */
+ig_status check_unset_begin(gang_check *c);
+void check_unset_block(gang_check *c);
+void check_unset(gang_check *c, gang *g, const gang_step *s);
 
 ig_status check_shadow_begin(check_shadow *s, uint64_t bytes, int shift, bool is_shared);
 void check_shadow_end(check_shadow *s);
