@@ -19,7 +19,7 @@ from support.tally import check, finish, skip
 
 INGOT = os.path.abspath(os.environ.get("INGOT", "build/ingot"))
 SEED = int(os.environ.get("KERNEL_SEED", "1")) or random.SystemRandom().randrange(1, 10**9)
-COUNT = int(os.environ.get("KERNEL_COUNT", "5" if os.environ.get("IG_TEST_QUICK") else "15"))
+COUNT = int(os.environ.get("KERNEL_COUNT", "3" if os.environ.get("IG_TEST_QUICK") else "15"))
 THREADS = kernels.THREADS
 NATIVE = 2 + COUNT // 10  # functions that are also kernels of their own, as native code
 # Vectors of 16, 8 or 4 lanes, as the processor has them, and of 4.

@@ -99,10 +99,10 @@ import csv
 rows = list(csv.DictReader(open('$temporary/t.csv')))
 assert len(rows) == 7 and all(float(r['low_s']) <= float(r['median_s']) <= float(r['high_s']) for r in rows)"
 check 'Markdown' grep -q '^| matmul | 256 | f32 | cpu |' "$temporary/t.md"
-check 'settings' env IG_NUM_THREADS=1 IG_TEST_X=1 "$ingot" bench --quiet --only launch --seconds 0.2 -o "$temporary/set.json"
-check 'are kept' json_is "'IG_NUM_THREADS=1' in r['settings'], any('IG_TEST' in s for s in r['settings'])" 'True False' "$temporary/set.json"
-check '--json' bench --only launch --seconds 0.2 --json --seed 5
-check 'is the file on standard output' json_is "len(r['rows']), 'seed 5' in r['rows'][0]['input']" '1 True' "$temporary/out"
+settings() { IG_NUM_THREADS=1 IG_TEST_X=1 bench "$@"; }
+check '--json and settings' settings --only launch --seconds 0.2 --json --seed 5
+check 'settings are kept' json_is "'IG_NUM_THREADS=1' in r['settings'], any('IG_TEST' in s for s in r['settings'])" 'True False' "$temporary/out"
+check 'it is the file on standard output' json_is "len(r['rows']), 'seed 5' in r['rows'][0]['input']" '1 True' "$temporary/out"
 check '--csv -' bench --only launch --seconds 0.2 --csv -
 check 'is the only table' grep -q '^work,size,dtype' <(head -n 1 "$temporary/out")
 if in_full; then
@@ -114,7 +114,7 @@ check 'a process, start to end' bench --only start --seconds 0.5 -o "$f"
 check 'takes some time' json_is "r['rows'][0]['seconds'][0][0] > 1e-4" True
 same() {
     for seed in 1 1 2; do
-        bench --only 'sort 1M i32' --seconds 0.1 --seed "$seed" -o "$f" || return
+        IG_NUM_THREADS=1 bench --only 'sort 1M i32' --seconds 0.1 --seed "$seed" -o "$f" || return
         python3 -c "import json; print(json.load(open('$f'))['rows'][0]['answer'])"
     done | uniq -c | awk '{ print $1 }' | tr '\n' ' ' | grep -qx '2 1 '
 }

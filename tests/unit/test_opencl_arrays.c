@@ -125,7 +125,7 @@ static void lives_with_failures(bool always, long step)
 }
 
 /* Every call, or every fifth. */
-static long steps(void) { return getenv("IG_TEST_QUICK") ? 5 : 1; }
+static long steps(void) { return getenv("IG_TEST_QUICK") ? 11 : 1; }
 
 static void every_call_fails_once(void **unused)
 {
