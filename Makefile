@@ -281,10 +281,12 @@ $(call lane_files,$(filter-out keys scan series,$(PLAIN_LANES))): LANES_OPTIMIZE
 $(call lane_files,$(STEP_LANES)): LANES_OPTIMIZE := $(STEPS_OPTIMIZE)
 
 # The command and some tests with lane loops that clang compiled, and with all other objects of this build: the
-# tests' stage clang. Compilers differ most in vector code. CLANG_FILES: the loops that clang compiles.
+# tests' stage clang. Compilers differ most in vector code. CLANG_FILES, CLANG_LEVELS: the loops that clang compiles.
 CLANG ?= clang
 CLANG_FILES ?= %
-CLANG_LANES := $(foreach o,$(LANE_OBJECTS),$(if $(filter $(CLANG_FILES),$(firstword $(subst .,$(space),$(notdir $o)))),$(o:$(BUILD)/obj/%=$(BUILD)/clang/obj/%),$o))
+CLANG_LEVELS ?= $(LEVELS)
+BY_CLANG := $(foreach level,$(CLANG_LEVELS),$(CLANG_FILES:%=$(BUILD)/obj/src/engine/backend/cpu/lanes/%.$(level).o))
+CLANG_LANES := $(foreach o,$(LANE_OBJECTS),$(if $(filter $(BY_CLANG),$o),$(o:$(BUILD)/obj/%=$(BUILD)/clang/obj/%),$o))
 define CLANG_LANE_RULE
 $(BUILD)/clang/obj/src/engine/backend/cpu/lanes/%.$1.o: src/engine/backend/cpu/lanes/%.c $(GENERATED)
 	@mkdir -p $$(@D)
