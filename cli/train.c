@@ -116,7 +116,7 @@ static bool shuffle(session *s)
     return fine;
 }
 
-static ig_array *count_right(ig_array *logits, ig_array *labels)
+ig_array *count_right(ig_array *logits, ig_array *labels)
 {
     ig_array *right = ig_equal(ig_argmax(logits, IG_AXES(-1), false), labels);
     return ig_sum(ig_astype(right, IG_I64), IG_NONE, IG_I64, false);

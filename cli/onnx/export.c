@@ -284,12 +284,6 @@ static int model_again(const command *c, const char *path, const char *output, b
     return m ? code : EXIT_INPUT;
 }
 
-static bool is_folder(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 int onnx_export(int argc, char **argv)
 {
     const char *output = NULL, *head = NULL;
@@ -325,7 +319,7 @@ int onnx_export(int argc, char **argv)
         if (str_ends(argv[0], ".onnx"))
             code = model_again(&c, argv[0], output, external);
         else
-            code = is_folder(argv[0]) ? text_export(&c, argv[0], head, output)
+            code = folder_is(argv[0]) ? text_export(&c, argv[0], head, output)
                                       : network_export(&e, argv[0], output);
         if (code == EXIT_FINE && external && !str_ends(argv[0], ".onnx"))
             code = model_again(&c, output, output, true);

@@ -16,12 +16,6 @@ typedef struct running {
     bool json, full, random, explain;
 } running;
 
-static bool ends_with(const char *s, const char *end)
-{
-    const size_t n = strlen(s), m = strlen(end);
-    return n >= m && strcmp(s + n - m, end) == 0;
-}
-
 /* ---- printing ------------------------------------------------------------------------------- */
 
 static bool elements_text(str *t, const running *r, const ig_onnx_value *v)
@@ -151,14 +145,14 @@ static int outputs_print(const command *c, const running *r, const ig_onnx *m, c
 /* .npz and .safetensors hold all tensors by name; other files the first one. */
 static int outputs_save(const command *c, const running *r, const ig_onnx *m, const values *out)
 {
-    const bool npz = ends_with(r->output, ".npz");
+    const bool npz = str_ends(r->output, ".npz");
     ig_status status = IG_OK;
     for (int i = 0; i < out->n; i++)
         if (!ig_onnx_value_get(out->at[i])) {
             say(c, "output %d is not a tensor of numbers, so -o cannot save it", i);
             return EXIT_FAILED;
         }
-    if (!npz && !ends_with(r->output, ".safetensors")) {
+    if (!npz && !str_ends(r->output, ".safetensors")) {
         if (out->n != 1) {
             say(c, "the model has %d outputs; -o needs an .npz or .safetensors file", out->n);
             return EXIT_USAGE;

@@ -1,5 +1,6 @@
 /* ingot generate: continues texts by a decoder model. */
 #include "../progress.h"
+#include "base/clock.h"
 #include "common.h"
 
 #include <errno.h>
@@ -24,17 +25,10 @@ typedef struct generating {
     double first;              /* seconds: when the first token came */
 } generating;
 
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static ig_status show(void *context, const generated *token)
 {
     generating *g = context;
-    g->first = g->first > 0 ? g->first : seconds();
+    g->first = g->first > 0 ? g->first : clock_s();
     str_add(&g->answer, token->text.at, token->text.bytes);
     if (!g->set.json) {
         text_print(stdout, g->answer.s ? g->answer.s : "");
@@ -90,7 +84,7 @@ static bool answer(const command *c, generating *g, const ig_text *prompt)
     if (!ids)
         return false;
     session *s = session_new(g->model, n + g->g.tokens);
-    const double start = seconds();
+    const double start = clock_s();
     g->first = 0;
     if (s && !g->set.json) {
         str copy = {0};
@@ -100,7 +94,7 @@ static bool answer(const command *c, generating *g, const ig_text *prompt)
         str_free(&copy);
     }
     const bool fine = s && generate(s, g->tokens, ids, n, &g->g, &r) == IG_OK;
-    const double end = seconds(), middle = g->first > 0 ? g->first : end;
+    const double end = clock_s(), middle = g->first > 0 ? g->first : end;
     if (fine && g->set.json)
         answer_json(g, prompt, n, &r, middle - start, end - middle);
     else if (s && !g->set.json)

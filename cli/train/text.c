@@ -74,12 +74,6 @@ static ig_array *labels_of(const text_samples *s, const int64_t *order, int64_t 
     return x;
 }
 
-static ig_array *count_right(ig_array *logits, ig_array *labels)
-{
-    ig_array *right = ig_equal(ig_argmax(logits, IG_AXES(-1), false), labels);
-    return ig_sum(ig_astype(right, IG_I64), IG_NONE, IG_I64, false);
-}
-
 /* The samples of a step, or of a shard of it. */
 typedef struct batch {
     ig_encoding *encoding;

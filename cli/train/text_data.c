@@ -297,21 +297,15 @@ static int records_read(file_reading *f, label_list *labels, bool add)
     return code;
 }
 
-static bool ends_with(const char *path, const char *end)
-{
-    const size_t n = strlen(path), m = strlen(end);
-    return n >= m && strcasecmp(path + n - m, end) == 0;
-}
-
 int text_samples_read(const command *c, const char *path, label_list *labels, bool add,
                       text_samples *out)
 {
     size_t bytes = 0;
     *out = (text_samples){.source = str_read_file(path, DATA_MOST, &bytes)};
     file_reading f = {.command = c, .path = path, .at = out->source, .samples = out};
-    f.kind = ends_with(path, ".csv")                                   ? FILE_CSV
-             : ends_with(path, ".jsonl") || ends_with(path, ".ndjson") ? FILE_JSON
-                                                                       : FILE_TSV;
+    f.kind = str_ends(path, ".csv")                                  ? FILE_CSV
+             : str_ends(path, ".jsonl") || str_ends(path, ".ndjson") ? FILE_JSON
+                                                                     : FILE_TSV;
     if (!out->source || memchr(out->source, 0, bytes)) {
         say(c, "cannot read '%s': %s", path,
             out->source ? "it has a zero byte, so it is not a text file" : strerror(errno));

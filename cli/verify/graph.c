@@ -258,7 +258,7 @@ static void print_short(str *t, double v, bool is_float)
     str_puts(t, text);
 }
 
-static void print_ints(str *t, const int64_t *v, int n)
+void print_ints(str *t, const int64_t *v, int n)
 {
     str_puts(t, "[");
     for (int i = 0; i < n; i++)

@@ -16,6 +16,9 @@ typedef long double real;
 
 enum { MAX_AXES = 8, MAX_INPUTS = 6, MAX_ARGS = 10, MAX_OUTPUTS = 16, MAX_INTS = 64 };
 
+/* Adds "[2,3]". */
+void print_ints(str *t, const int64_t *v, int n);
+
 /* ---- values (real.c) ---- */
 
 #define BIT(dtype) (1u << (dtype))

@@ -231,14 +231,6 @@ static real largest_of(const tensor *t)
     return most;
 }
 
-static void add_shape(str *text, const int64_t *shape, int ndim)
-{
-    str_puts(text, "[");
-    for (int a = 0; a < ndim; a++)
-        str_printf(text, a ? ",%lld" : "%lld", (long long)shape[a]);
-    str_puts(text, "]");
-}
-
 /* Fails the case; the message has the error, its position, and the shapes. */
 static void fail_element(run *r, const problem *p, const char *name, const char *what, int k,
                          const tensor *t, int64_t i, real got, double error)
@@ -247,10 +239,10 @@ static void fail_element(run *r, const problem *p, const char *name, const char 
     for (int a = t->ndim - 1; a >= 0; rest /= t->shape[a--])
         at[a] = rest % t->shape[a];
     str place = {0}, of = {0};
-    add_shape(&place, at, t->ndim);
+    print_ints(&place, at, t->ndim);
     for (int n = 0; n < p->n_in; n++) {
         str_printf(&of, "%s%s", n ? ", " : " of ", ig_dtype_name(p->in[n].dtype));
-        add_shape(&of, p->in[n].shape, p->in[n].ndim);
+        print_ints(&of, p->in[n].shape, p->in[n].ndim);
     }
     if (error < NOT_EVEN_CLOSE)
         str_printf(&of, ", %.3g x its bound", error);
@@ -267,8 +259,8 @@ static bool holds(run *r, const problem *p, const char *name, const char *what, 
     const size_t width = (size_t)real_width(t->dtype) / 8;
     if (ig_dtype_of(y) != t->dtype || !shape_is(y, t)) {
         str have = {0}, want = {0};
-        add_shape(&have, ig_shape(y).v, ig_ndim(y));
-        add_shape(&want, t->shape, t->ndim);
+        print_ints(&have, ig_shape(y).v, ig_ndim(y));
+        print_ints(&want, t->shape, t->ndim);
         run_fail(r, name, "%s %d is %s%s, expected %s%s", what, k, ig_dtype_name(ig_dtype_of(y)),
                  have.s, ig_dtype_name(t->dtype), want.s);
         str_free(&have);

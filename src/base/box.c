@@ -11,6 +11,12 @@ int64_t box_size(const box *b, int ndim)
     return n;
 }
 
+void box_shape(const box *b, int ndim, int64_t *shape)
+{
+    for (int i = 0; i < ndim; i++)
+        shape[i] = b->hi[i] - b->lo[i];
+}
+
 box box_whole(int ndim, const int64_t *shape)
 {
     box b = {.lo = {0}};

@@ -10,6 +10,7 @@ typedef struct box {
 } box;
 
 int64_t box_size(const box *b, int ndim); /* number of elements */
+void box_shape(const box *b, int ndim, int64_t *shape);
 box box_whole(int ndim, const int64_t *shape);
 bool box_same(const box *a, const box *b, int ndim);
 /* Copies `part`, of elements of some bytes, from an array that has the box a to one that has the box b. */

@@ -2,6 +2,7 @@
 #include "engine/blocks/plan.h"
 
 #include "base/error.h"
+#include "base/integer.h"
 #include "base/team.h"
 #include <math.h>
 #include <stdlib.h>
@@ -11,8 +12,6 @@
     ((uint64_t)64 << 10) /* of a stage, for each rank of a team that gets a part of it */
 
 /* ---- tiles ---- */
-
-static int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
 /* Lengths of tiles along an axis are multiples of this: the chunks of the sinks. */
 static int64_t tile_unit(const block_plan *p, const stage *s, int axis)

@@ -3,6 +3,7 @@
 #include "engine/blocks/blocks.h"
 
 #include "base/error.h"
+#include "base/integer.h"
 #include "base/memory.h"
 #include "base/sized.h"
 #include "engine/ops/complex.h"
@@ -23,9 +24,6 @@ static void call_release(void *context)
         c->map.release(c->map.context);
     memory_free(c);
 }
-
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* The range of axis `a` of an input, of this length, that the chunks of the results [lo, hi) need. */
 static void input_range(const step *s, int a, int64_t length, int64_t *lo, int64_t *hi)

@@ -33,16 +33,10 @@ ig_status results_begin(results *r, const block_plan *p, stage *s)
     return IG_OK;
 }
 
-static void box_sizes(const box *b, int ndim, int64_t *size)
-{
-    for (int i = 0; i < ndim; i++)
-        size[i] = b->hi[i] - b->lo[i];
-}
-
 static bool sinks_have(const results *r, const box *b)
 {
     int64_t size[IG_MAX_NDIM];
-    box_sizes(b, r->s->root[0]->view.ndim, size);
+    box_shape(b, r->s->root[0]->view.ndim, size);
     for (int i = 0; i < r->s->n_root; i++) {
         const ig_block_sink *sink = &r->plan->sink[r->s->first_sink + i];
         if (!sink->has || !sink->has(sink->context, b->lo, size))
@@ -75,7 +69,7 @@ ig_status results_put(const results *r, int i, const box *b, const void *data)
     if (r->s->to == TO_SINK) {
         const ig_block_sink *sink = &r->plan->sink[r->s->first_sink + i];
         int64_t size[IG_MAX_NDIM];
-        box_sizes(b, ndim, size);
+        box_shape(b, ndim, size);
         return sink->write(sink->context, b->lo, size, data);
     }
     const box whole = box_whole(ndim, root->view.shape);

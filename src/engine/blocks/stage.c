@@ -7,9 +7,8 @@
 #include "engine/blocks/blocks.h"
 
 #include "base/error.h"
+#include "base/integer.h"
 #include <string.h>
-
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 bool stage_carries(const stage *s)
 {

@@ -485,12 +485,6 @@ void steps_demand(steps *w, const box *wanted, double blocks)
 
 /* ---- building ---- */
 
-static void box_shape(const box *b, int ndim, int64_t *shape)
-{
-    for (int i = 0; i < ndim; i++)
-        shape[i] = b->hi[i] - b->lo[i];
-}
-
 /* The linear index, in a root, of the first element of a block. */
 static int64_t box_start(const box *b, const view *root)
 {

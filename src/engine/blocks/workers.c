@@ -11,6 +11,7 @@
 #include "engine/blocks/worker.h"
 
 #include "base/cancel.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -19,13 +20,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- turns ---- */
 
@@ -367,13 +361,13 @@ static bool take(worker *w, int64_t *unit)
 static ig_status run_unit(worker *w, int64_t unit)
 {
     workers *all = w->all;
-    const double began = now();
+    const double began = clock_s();
     ig_status status = compute_unit(w, unit);
     while (status != IG_OK && !all->ordered && change_device(w, status)) {
         worker_drop_values(w);
         status = compute_unit(w, unit);
     }
-    const double took = now() - began;
+    const double took = clock_s() - began;
     if (status == IG_OK && !stage_carries(all->s)) {
         status = all->s->join == CUT_TREE ? fold_block(w, unit) : put_values(w, unit);
         count_block(all);

@@ -6,6 +6,7 @@
  * find equal calls. */
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/integer.h"
 #include "base/memory.h"
 #include "base/sized.h"
 #include "base/text.h"
@@ -295,8 +296,6 @@ static ig_status bind_param(kernel_call *b, int i, const ig_arg *a, ig_array **i
 }
 
 /* ---- the launch's shape ---- */
-
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* Makes one thread for each element of the first result: see ig_kernel_call. */
 static ig_status spread(kernel_call *b)

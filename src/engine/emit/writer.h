@@ -3,6 +3,7 @@
 #define EMIT_WRITER_H
 
 #include "base/text.h"
+#include "base/integer.h"
 #include "engine/emit/emit.h"
 
 enum {
@@ -12,8 +13,6 @@ enum {
         << 30, /* of kernels with 32-bit indices: one plus the step of a loop over a grid has 31 bits */
     EMIT_MOST_BLOCKS = (1 << 24) - 1 /* of 256 threads: thread numbers have 32 bits */
 };
-
-static inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* A pointer parameter: "p3" in the text. */
 typedef struct emit_pointer {

@@ -182,7 +182,7 @@ static bool replaces(builder *b, ig_array *from, ig_array *stand)
     return true;
 }
 
-static ig_array *placeholder_for(const ig_array *x)
+ig_array *loop_placeholder(const ig_array *x)
 {
     const char *before = array_device_follow(x);
     ig_array *p = ig_placeholder((ig_ints){x->view.shape, x->view.ndim}, (ig_dtype)x->dtype);
@@ -203,7 +203,7 @@ static bool takes(builder *b, ig_array *p, ig_array *given)
 
 static bool add_input(builder *b, int i)
 {
-    ig_array *p = placeholder_for(b->s->in[i]);
+    ig_array *p = loop_placeholder(b->s->in[i]);
     return replaces(b, b->s->in[i], p) && takes(b, p, b->s->operand[i]);
 }
 
@@ -277,7 +277,7 @@ static ig_status capture(builder *b, ig_array *x)
     }
     if (is_plain_number(x))
         return replaces(b, x, number_again(x)) ? IG_OK : error_waiting(IG_ERR_MEMORY);
-    ig_array *given = in_memory_order(x, order), *p = given ? placeholder_for(given) : NULL;
+    ig_array *given = in_memory_order(x, order), *p = given ? loop_placeholder(given) : NULL;
     return takes(b, p, given) && replaces(b, x, in_axis_order(p, x, order))
                ? IG_OK
                : error_waiting(IG_ERR_MEMORY);

@@ -117,6 +117,9 @@ ig_status loop_finish(loop *l); /* sets name, label and key */
 loop_result loop_result_of(const ig_array *x,
                            int64_t rows); /* rows: of one more leading axis; -1: none */
 
+/* A placeholder on the device of x, with its shape and dtype. */
+ig_array *loop_placeholder(const ig_array *x);
+
 /* Marks the outputs that depend on some of the inputs of a body. */
 ig_status body_depends(const body *b, const bool *in, bool *out);
 

@@ -21,14 +21,6 @@ static ig_array *zeros_like(const ig_array *x)
     return ig_zeros((ig_ints){x->view.shape, x->view.ndim}, (ig_dtype)x->dtype);
 }
 
-static ig_array *stand_for(const ig_array *x)
-{
-    const char *before = array_device_follow(x);
-    ig_array *p = ig_placeholder((ig_ints){x->view.shape, x->view.ndim}, (ig_dtype)x->dtype);
-    array_device_set(before);
-    return p;
-}
-
 /* ---- lists of arrays for a loop_spec ---- */
 
 typedef struct pairs {
@@ -107,11 +99,12 @@ static void add_carries(scan_back *b)
     const body *step = &l->body[0];
     for (int i = 0; i < l->n_carry; i++)
         if (is_float(step->in[i]))
-            pairs_add(&b->all, stand_for(step->in[i]), b->g[i] ? b->g[i] : zeros_like(step->in[i]));
+            pairs_add(&b->all, loop_placeholder(step->in[i]),
+                      b->g[i] ? b->g[i] : zeros_like(step->in[i]));
     for (int i = 0; i < l->n_const; i++)
         if (needs_constant(b, i)) {
             const ig_array *k = step->in[constant_of(l, i)];
-            pairs_add(&b->all, stand_for(k), zeros_like(k));
+            pairs_add(&b->all, loop_placeholder(k), zeros_like(k));
         }
     b->n_carry = b->all.n;
 }
@@ -127,7 +120,7 @@ static void add_rows(scan_back *b)
             continue;
         ig_array *d = b->all.in[carry++];
         if (g) {
-            ig_array *row = stand_for(step->in[i]);
+            ig_array *row = loop_placeholder(step->in[i]);
             pairs_add(&b->all, row, loop_rows(g, b->after, l->length));
             d = ig_add(d, row);
         }
@@ -135,7 +128,7 @@ static void add_rows(scan_back *b)
     }
     for (int i = l->n_carry; i < l->n_carry + l->n_out; i++)
         if (b->g[i] && is_float(step->out[i])) {
-            ig_array *row = stand_for(step->out[i]);
+            ig_array *row = loop_placeholder(step->out[i]);
             pairs_add(&b->all, row, b->g[i]);
             ask(b, step->out[i], row);
         }
@@ -167,7 +160,7 @@ static ig_status use_results(scan_back *b)
     for (int i = 0; i < n; i++) {
         if (!is_known(step, i))
             continue;
-        ig_array *row = stand_for(step->out[i]);
+        ig_array *row = loop_placeholder(step->out[i]);
         pairs_add(&b->all, row,
                   i < l->n_carry
                       ? saved(b, i, b->after)
@@ -300,7 +293,7 @@ static ig_status pull_switch(const loop *l, ig_array *node, ig_array *const *g, 
     int n_by = 0, n_seed = 0;
     for (int i = 0; i < n_out; i++)
         if (g[i]) {
-            seed[n_seed] = stand_for(l->body[0].out[i]);
+            seed[n_seed] = loop_placeholder(l->body[0].out[i]);
             pairs_add(&all, seed[n_seed++], g[i]);
         }
     for (int i = 0; i < n_in; i++)
@@ -384,7 +377,7 @@ static ig_status derive(const body *step, int n_carry, ig_array *const *along, i
     for (int i = 0; i < n_carry; i++)
         if (is_float(step->out[i])) {
             out[n_out] = step->out[i];
-            ok = (seed[n_out++] = stand_for(step->out[i])) && ok;
+            ok = (seed[n_out++] = loop_placeholder(step->out[i])) && ok;
         }
     for (int i = 0; i < step->n_in; i++)
         if (along[i]) {
@@ -426,14 +419,14 @@ static ig_status pull_back(const loop *back, ig_array *node, ig_array *const *g,
         pairs_add(&all, step->in[i], node->in[l->n_head + i]);
     for (int i = 0; i < l->n_carry; i++)
         if (is_float(step->in[i])) {
-            along[i] = stand_for(step->in[i]);
+            along[i] = loop_placeholder(step->in[i]);
             pairs_add(&all, along[i], given[i] ? given[i] : zeros_like(step->in[i]));
         }
     const int n_carry = all.n;
     for (int i = l->n_carry; i < n; i++) {
         pairs_add(&all, step->in[i], node->in[l->n_head + i]);
         if (given[i]) {
-            along[i] = stand_for(step->in[i]);
+            along[i] = loop_placeholder(step->in[i]);
             pairs_add(&all, along[i], given[i]);
         }
     }

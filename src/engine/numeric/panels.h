@@ -4,6 +4,7 @@
 #define NUMERIC_PANELS_H
 
 #include "engine/numeric/spectral.h"
+#include "base/integer.h"
 
 enum {
     PANEL = 32,          /* columns of a call */
@@ -16,9 +17,6 @@ enum {
 };
 
 #define AXIS(i) ((ig_ints){(int64_t[]){i}, 1})
-
-static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* Builds a call of the kernel for the dtype of x, f32 or f64. */
 int panels_launch(const library_kernel *kernel, const char *name, const library_args *args,

@@ -1,6 +1,7 @@
 /* Decompositions as nodes: calls of kernels/svd.cu, kernels/eigh.cu and kernels/eig.cu, with gradients. */
 #include "engine/numeric/spectral.h"
 #include "base/error.h"
+#include "base/integer.h"
 #include "engine/numeric/override_nodes.h"
 #include <string.h>
 
@@ -12,8 +13,6 @@ enum {
     SWEEPS_FROM = 64,
     PREPARE_FROM = 24
 };
-
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* Scratch memory of kernels/eigh.cu for a matrix. */
 static int64_t eigh_room(int64_t n, int64_t sweeps)

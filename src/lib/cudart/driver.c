@@ -236,13 +236,6 @@ int ig_cuda_launch_function(ig_cuda_kernel *k, void *const *args, void **extra, 
 
 /* ---- programs ---- */
 
-static char *copy_of(const char *words)
-{
-    const size_t bytes = strlen(words) + 1;
-    char *made = memory_new(bytes);
-    return made ? memcpy(made, words, bytes) : NULL;
-}
-
 int ig_cuda_program_new(ig_cuda_program **out, const char *source, const char *name, int n,
                         const char *const *headers, const char *const *header_names)
 {
@@ -252,13 +245,13 @@ int ig_cuda_program_new(ig_cuda_program **out, const char *source, const char *n
     ig_cuda_program *p = memory_new(sizeof *p);
     if (!p)
         return PROGRAM_MEMORY;
-    p->text = copy_of(source);
-    p->name = copy_of(name && *name ? name : "default_program");
+    p->text = memory_text(source);
+    p->name = memory_text(name && *name ? name : "default_program");
     p->headers = memory_new((size_t)(2 * n + 1) * sizeof *p->headers);
     bool fine = p->text && p->name && p->headers;
     for (int i = 0; i < n && fine; i++) {
-        p->headers[2 * i] = copy_of(header_names[i]);
-        p->headers[2 * i + 1] = copy_of(headers[i]);
+        p->headers[2 * i] = memory_text(header_names[i]);
+        p->headers[2 * i + 1] = memory_text(headers[i]);
         fine = p->headers[2 * i] && p->headers[2 * i + 1];
     }
     if (!fine) {
@@ -300,7 +293,7 @@ int ig_cuda_program_expression(ig_cuda_program *p, const char *expression)
     p->expressions = expressions ? expressions : p->expressions;
     char **symbols = memory_resize(p->symbols, n * sizeof *symbols);
     p->symbols = symbols ? symbols : p->symbols;
-    char *made = expressions && symbols ? copy_of(expression) : NULL;
+    char *made = expressions && symbols ? memory_text(expression) : NULL;
     if (!made)
         return PROGRAM_MEMORY;
     p->expressions[n - 1] = made;

@@ -6,6 +6,7 @@
 #include "engine/backend/cpu/lapack.h"
 
 #include "base/error.h"
+#include "base/integer.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "engine/backend/cpu/cpu.h"
@@ -55,8 +56,6 @@ static int type_of(const node_native *n)
 {
     return (n->dtype == IG_F64) + 2 * (n->number[OVERRIDE_COMPLEX] != 0);
 }
-
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 bool cpu_lapack_runs(const node_native *n) { return n->kind >= NATIVE_LU && n->kind <= NATIVE_SVD; }
 

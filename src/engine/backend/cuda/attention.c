@@ -2,6 +2,7 @@
  * ops/attention.c are (products, rows or keys, elements). Operands of the forward pass may be strided; operands of
  * the gradient are contiguous. */
 #include "engine/backend/cuda/arguments.h"
+#include "base/integer.h"
 #include "engine/backend/cuda/native.h"
 
 #include "base/embed.h"
@@ -47,8 +48,6 @@ bool attention_offers(const cuda_device *d, const node_native *n)
 }
 
 static void discard(cuda_native *code) { memory_free(code); }
-
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* ---- kernels ---- */
 

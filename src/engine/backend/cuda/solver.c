@@ -7,6 +7,7 @@
 #include "engine/backend/cuda/native.h"
 
 #include "base/error.h"
+#include "base/integer.h"
 #include "base/memory.h"
 #include "base/trace.h"
 #include "engine/program/override.h"
@@ -76,9 +77,6 @@ static const char *library_of(const node_native *n)
 {
     return n->kind == NATIVE_TRIANGULAR ? "cuBLAS" : "cuSOLVER";
 }
-
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
 void solver_release(cuda_device *d)
 {

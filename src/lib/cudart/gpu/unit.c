@@ -36,23 +36,16 @@ static bool is_overloaded(const ig_cuda_kernel *k)
     return false;
 }
 
-static char *copy_of(const char *words)
-{
-    const size_t bytes = strlen(words) + 1;
-    char *made = memory_new(bytes);
-    return made ? memcpy(made, words, bytes) : NULL;
-}
-
 /* The kernel's name, with a cast for overloads. memory_free. */
 static char *name_of(const ig_cuda_kernel *k)
 {
-    return copy_of(is_overloaded(k) ? k->request : k->name);
+    return memory_text(is_overloaded(k) ? k->request : k->name);
 }
 
 /* Overloads that the program never launches are unknown here, so a name may turn out to need its cast. */
 static gpu_expression expression_of(const ig_cuda_kernel *k)
 {
-    return (gpu_expression){name_of(k), is_overloaded(k) ? NULL : copy_of(k->request)};
+    return (gpu_expression){name_of(k), is_overloaded(k) ? NULL : memory_text(k->request)};
 }
 
 static gpu_expression expression_of_variable(const cudart_variable *v)

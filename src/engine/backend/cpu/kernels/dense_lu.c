@@ -1,6 +1,7 @@
 /* LU factorization of one matrix: see dense.h. For each panel of columns: the rows of the other columns are exchanged, the
  * columns to the right are solved, and the rest is updated. A task of the update factors the next panel. */
 #include "base/memory.h"
+#include "base/integer.h"
 #include "base/threads.h"
 #include "engine/backend/cpu/kernels/dense.h"
 
@@ -21,8 +22,6 @@ typedef struct lu_run {
     atomic_llong left; /* tasks that update it and have not ended */
 } lu_run;
 
-static int64_t least_of(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* Factors the panel from column `at` on. */
 static void factor_panel(const lu_run *r, int64_t at, int64_t wide)
 {
@@ -37,7 +36,7 @@ static void factor_panel(const lu_run *r, int64_t at, int64_t wide)
     d->step->turn(m, wide, r->by_columns, from.re, from.ld, true);
     if (from.im)
         d->step->turn(m, wide, im, from.im, from.ld, true);
-    for (int64_t i = 0; i < least_of(m, wide); i++)
+    for (int64_t i = 0; i < least(m, wide); i++)
         r->pivot[at + i] += (int)at;
 }
 
@@ -66,7 +65,7 @@ static void swap_rows(char *restrict x, char *restrict y, int64_t bytes)
 
 static void exchange(const lu_run *r, int64_t first, int64_t columns)
 {
-    const int64_t end = r->at + least_of(r->wide, r->least - r->at);
+    const int64_t end = r->at + least(r->wide, r->least - r->at);
     for (int64_t k = r->at; k < end; k++)
         for (int64_t part = 0; part < r->d.parts && r->pivot[k] != k; part++) {
             char *plane = (part ? r->f.im : r->f.re) + first * r->d.size;
@@ -83,16 +82,16 @@ static void follow_columns(void *context, int64_t task, int worker)
     const int64_t before = (r->at + r->columns - 1) / r->columns;
     (void)worker;
     if (task < before) {
-        exchange(r, task * r->columns, least_of(r->columns, r->at - task * r->columns));
+        exchange(r, task * r->columns, least(r->columns, r->at - task * r->columns));
         return;
     }
     const int64_t right = r->at + r->wide, offset = (task - before) * r->columns;
-    const int64_t columns = least_of(r->columns, r->n - right - offset);
+    const int64_t columns = least(r->columns, r->n - right - offset);
     const dense_at u = dense_shift(d, r->f, r->at, right + offset);
     char *packed = r->panel[1] + dense_bytes(d, DENSE_B, offset, r->wide);
     exchange(r, right + offset, columns);
     for (int64_t i = 0; i < r->wide; i += STEP) {
-        const int64_t n = least_of(STEP, r->wide - i);
+        const int64_t n = least(STEP, r->wide - i);
         const dense_at l = dense_shift(d, r->f, r->at + i, r->at), here = dense_shift(d, u, i, 0);
         if (i > 0) {
             char a[2 * (STEP + GEMM_WIDTH_MAX) * WIDE * sizeof(double)];
@@ -112,8 +111,7 @@ static void pack_rows(void *context, int64_t task, int worker)
     const int64_t below = r->at + r->wide, offset = task * r->rows;
     const dense_at x = dense_shift(&r->d, r->f, below + offset, r->at);
     (void)worker;
-    const dense_rows rows = {x.re, x.im,    least_of(r->rows, r->m - below - offset),
-                             x.ld, r->wide, 1};
+    const dense_rows rows = {x.re, x.im, least(r->rows, r->m - below - offset), x.ld, r->wide, 1};
     dense_pack(&r->d, DENSE_A, r->panel[0] + dense_bytes(&r->d, DENSE_A, offset, r->wide), r->wide,
                0, &rows);
 }
@@ -142,23 +140,23 @@ static void update_part(void *context, int64_t task, int worker)
     const int64_t parts = (n + r->columns - 1) / r->columns, chunks = (m + r->rows - 1) / r->rows;
     (void)worker;
     if (task < chunks) {
-        const int64_t wide = least_of(r->wide, n), first = task * r->rows;
-        update(r, first, least_of(r->rows, m - first), 0, wide);
+        const int64_t wide = least(r->wide, n), first = task * r->rows;
+        update(r, first, least(r->rows, m - first), 0, wide);
         if (atomic_fetch_sub(&r->left, 1) == 1 && next < r->least)
-            factor_panel(r, next, least_of(wide, r->least - next));
+            factor_panel(r, next, least(wide, r->least - next));
         return;
     }
     const int64_t nth = task - chunks, row = nth / parts * r->rows,
                   column = nth % parts * r->columns;
-    const int64_t from = column == 0 ? r->wide : column, end = least_of(column + r->columns, n);
+    const int64_t from = column == 0 ? r->wide : column, end = least(column + r->columns, n);
     if (from < end)
-        update(r, row, least_of(r->rows, m - row), from, end - from);
+        update(r, row, least(r->rows, m - row), from, end - from);
 }
 
 ig_status dense_lu(const dense *d, int64_t m, int64_t n, dense_at f, int *pivot, int *order)
 {
     const int64_t mr = d->gemm->mr, nr = d->gemm->nr;
-    lu_run r = {.d = *d, .f = f, .m = m, .n = n, .least = least_of(m, n), .pivot = pivot};
+    lu_run r = {.d = *d, .f = f, .m = m, .n = n, .least = least(m, n), .pivot = pivot};
     r.wide = WIDE / nr * nr;
     r.rows = ROWS / mr * mr;
     r.columns = 2 * r.wide;
@@ -168,7 +166,7 @@ ig_status dense_lu(const dense *d, int64_t m, int64_t n, dense_at f, int *pivot,
         return IG_ERR_MEMORY;
     r.panel[1] = r.panel[0] + a;
     r.by_columns = r.panel[1] + b;
-    factor_panel(&r, 0, least_of(r.wide, r.least));
+    factor_panel(&r, 0, least(r.wide, r.least));
     for (; r.at < r.least; r.at += r.wide) {
         const int64_t wide = r.wide, next = r.at + wide;
         const int64_t before = (r.at + r.columns - 1) / r.columns;

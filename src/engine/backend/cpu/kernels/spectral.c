@@ -2,13 +2,11 @@
  * lanes/spectral.h. */
 #include "engine/backend/cpu/lanes/spectral.h"
 
+#include "base/integer.h"
 #include "base/threads.h"
 #include "engine/backend/cpu/kernels/kernels.h"
 
 enum { DIVIDE_REALS = 9, DIVIDE_INTS = 6, DIVIDE_ROUNDS = 4 };
-
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* The arguments of a kernel: numbers, then arrays. */
 typedef struct run {

@@ -10,6 +10,7 @@
  * Rows that are not contiguous (a sum over the first axis) are folded side by side: the tape runs
  * over (inner, outer) instead, and each output has its own lanes. */
 #include "engine/backend/cpu/cpu.h"
+#include "base/integer.h"
 #include "engine/backend/cpu/elements/elements.h"
 #include "engine/backend/cpu/reduce/pool.h"
 
@@ -115,8 +116,6 @@ static void turn(const tape *t, int axis, operand *operands, tape *out)
     out->ndim = operands[0].v.ndim;
     memcpy(out->shape, operands[0].v.shape, sizeof out->shape);
 }
-
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* Splits rows if whole rows would give too few tasks. */
 static void plan_ranges(const program *p, reduce_plan *r)
