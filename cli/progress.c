@@ -65,26 +65,26 @@ static int room_for_note(const char *label)
     return room > 0 ? room : 0;
 }
 
-void progress_show(progress *p, const char *label, double share, const char *note)
+void progress_show(progress *p, const char *label, double fraction, const char *note)
 {
     double now = clock_s();
     if (!p->shown || now - p->drawn_s < redraw_s)
         return;
     p->drawn_s = now;
     has_bar = true;
-    share = share < 0.001 ? 0.001 : share > 1 ? 1 : share;
-    int full = (int)(share * BAR_WIDTH);
+    fraction = fraction < 0.001 ? 0.001 : fraction > 1 ? 1 : fraction;
+    int full = (int)(fraction * BAR_WIDTH);
     bool color = color_for(stderr);
     str t = {0};
     str_printf(&t, "\r%s %s", label, color ? "\033[32m" : "[");
     str_fill(&t, '#', (size_t)full);
     str_puts(&t, color ? "\033[2m" : "");
     str_fill(&t, '.', (size_t)(BAR_WIDTH - full));
-    str_printf(&t, "%s %3.0f %%  %.*s%s", color ? "\033[0m" : "]", 100 * share,
+    str_printf(&t, "%s %3.0f %%  %.*s%s", color ? "\033[0m" : "]", 100 * fraction,
                room_for_note(label), note, *note ? "  " : "");
-    const double done = share > p->begin_share ? share - p->begin_share : 0;
+    const double done = fraction > p->begin_share ? fraction - p->begin_share : 0;
     if (done > 0)
-        str_left(&t, (now - p->begin_s) / done * (1 - share));
+        str_left(&t, (now - p->begin_s) / done * (1 - fraction));
     str_puts(&t, "\033[K");
     text_print(stderr, t.s);
     fflush(stderr);

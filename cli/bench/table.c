@@ -20,7 +20,7 @@ static int columns_of(const result *r) { return result_has_expected(r) ? COLUMNS
 typedef struct summary {
     interval seconds;
     double flops_s, bytes_s; /* 0: does not apply */
-    double share;            /* of the peak; 0: unknown */
+    double fraction;         /* of the peak; 0: unknown */
     double expected_s;       /* 0: unknown */
 } summary;
 
@@ -29,7 +29,7 @@ static summary summarise(const result *r, const result_row *row)
     summary s = {.seconds = stats_typical(row_timings(row))};
     s.flops_s = row->flops / s.seconds.middle;
     s.bytes_s = row->bytes / s.seconds.middle;
-    s.share = row_best_s(r, row) / s.seconds.middle;
+    s.fraction = row_best_s(r, row) / s.seconds.middle;
     s.expected_s = row_expected_s(r, row);
     return s;
 }
@@ -71,10 +71,10 @@ static void row_cells(str cells[COLUMNS], const result *r, const result_row *row
     str_printf(&cells[5], "%.4g %s", s.seconds.middle * scale, unit);
     str_printf(&cells[6], "%.4g .. %.4g", s.seconds.low * scale, s.seconds.high * scale);
     cell_rate(&cells[7], &s, row);
-    if (s.share > 1.005)
+    if (s.fraction > 1.005)
         str_puts(&cells[8], "-"); /* the data is in a cache, or the peak is doubtful */
-    else if (s.share > 0)
-        str_printf(&cells[8], "%.0f", 100 * s.share);
+    else if (s.fraction > 0)
+        str_printf(&cells[8], "%.0f", 100 * s.fraction);
     if (s.expected_s > 0)
         str_printf(&cells[9], "%.3g %s", s.expected_s * scale, unit);
     if (row->n_warnings)
@@ -173,7 +173,7 @@ void table_csv(str *t, const result *r)
         for (int k = 0; k < 5; k++)
             put_csv(t, names[k]);
         str_printf(t, "%d,%.9g,%.9g,%.9g,%.9g,%.9g,%.4g,%d,%d,%s,", row->threads, s.seconds.middle,
-                   s.seconds.low, s.seconds.high, s.flops_s, s.bytes_s, s.share, row->n,
+                   s.seconds.low, s.seconds.high, s.flops_s, s.bytes_s, s.fraction, row->n,
                    row->repeats, row->answer ? row->answer : "");
         str_printf(t, "%d,", row->n_warnings);
         if (s.expected_s > 0)

@@ -216,7 +216,7 @@ static ig_array *literal_array(const literal *l, const value *v, ig_dtype dtype)
     void *data = heap_get((size_t)size * sizeof(double));
     literal_out out = {floats ? data : NULL, whole ? data : NULL, data};
     literal_fill(&out, v);
-    ig_dtype held = floats ? IG_F64 : whole ? IG_I64 : IG_BOOL;
+    ig_dtype own = floats ? IG_F64 : whole ? IG_I64 : IG_BOOL;
     if (floats && (dtype == IG_DTYPE_NONE || dtype == IG_F32)) {
         const double *from = data;
         float *to = data; /* in place: it never passes the elements still to be read */
@@ -224,11 +224,11 @@ static ig_array *literal_array(const literal *l, const value *v, ig_dtype dtype)
             float rounded = (float)from[i];
             memcpy(&to[i], &rounded, sizeof rounded);
         }
-        held = IG_F32;
+        own = IG_F32;
     }
-    ig_array *x = ig_from_data(data, (ig_ints){l->shape, l->ndim}, held);
+    ig_array *x = ig_from_data(data, (ig_ints){l->shape, l->ndim}, own);
     free(data);
-    return dtype == IG_DTYPE_NONE || dtype == held ? x : ig_astype(x, dtype);
+    return dtype == IG_DTYPE_NONE || dtype == own ? x : ig_astype(x, dtype);
 }
 
 static ig_array *stack_items(const value *v, ig_dtype dtype)

@@ -25,7 +25,7 @@ typedef struct lambda {
     int params, body, arrow;
     bool is_mutable, all, on_host; /* on_host: it is also __host__ */
     int n_autos;
-    names held;
+    names captured;
     int values[NAMES_MOST], ends[NAMES_MOST]; /* of "[a = b + 1]": tokens; else -1 */
 } lambda;
 
@@ -145,11 +145,11 @@ static bool read_captures(lambda *l)
             l->all = true;
             continue;
         }
-        if (t->kind != TOKEN_NAME || t->keyword || p.variadic || l->held.n == NAMES_MOST)
+        if (t->kind != TOKEN_NAME || t->keyword || p.variadic || l->captured.n == NAMES_MOST)
             return false;
-        l->values[l->held.n] = p.value < p.to ? p.value + 1 : -1;
-        l->ends[l->held.n] = p.to;
-        keep(s, &l->held, p.from);
+        l->values[l->captured.n] = p.value < p.to ? p.value + 1 : -1;
+        l->ends[l->captured.n] = p.to;
+        keep(s, &l->captured, p.from);
     }
     return true;
 }
@@ -188,9 +188,9 @@ static void read_body(lambda *l)
         if (t->kind != TOKEN_NAME || before == TOKEN_DOT || before == TOKEN_ARROW ||
             before == TOKEN_SCOPE || !has(s, &locals, i) || has(s, &own, i))
             continue;
-        if (!has(s, &l->held, i) && l->held.n < NAMES_MOST)
-            l->values[l->held.n] = l->ends[l->held.n] = -1;
-        keep(s, &l->held, i);
+        if (!has(s, &l->captured, i) && l->captured.n < NAMES_MOST)
+            l->values[l->captured.n] = l->ends[l->captured.n] = -1;
+        keep(s, &l->captured, i);
     }
 }
 
@@ -236,11 +236,11 @@ static void add_begin(const lambda *l, bool device, str *out)
 {
     const char *between = "template <";
     add_outer(l, true, &between, out);
-    for (int i = 0; i < l->held.n; i++, between = ", ")
+    for (int i = 0; i < l->captured.n; i++, between = ", ")
         str_printf(out, "%stypename ig_%d", between, i);
     str_printf(out, "%sstruct %s {", *between == ',' ? "> " : "", l->name);
-    for (int i = 0; i < l->held.n; i++)
-        str_printf(out, " ig_%d %s;", i, l->s->at[l->held.at[i]].name->text);
+    for (int i = 0; i < l->captured.n; i++)
+        str_printf(out, " ig_%d %s;", i, l->s->at[l->captured.at[i]].name->text);
     if (!device && !l->on_host) {
         str_puts(out, " template <typename... ig_a>");
     } else if (l->n_autos) {
@@ -305,19 +305,19 @@ static void add_value(const lambda *l, str *out)
     str_puts(out, l->name);
     add_outer(l, false, &between, out);
     for (int pass = 0; pass < 2; pass++) {
-        for (int i = 0; i < l->held.n; i++) {
+        for (int i = 0; i < l->captured.n; i++) {
             const bool given = l->values[i] >= 0;
             str_puts(out, pass ? (i ? ", " : "{") : between);
             str_puts(out, pass ? "(" : "::ig_cuda::ig_held<decltype(");
-            token_add(out, l->s, given ? l->values[i] : l->held.at[i],
-                      given ? l->ends[i] : l->held.at[i] + 1);
+            token_add(out, l->s, given ? l->values[i] : l->captured.at[i],
+                      given ? l->ends[i] : l->captured.at[i] + 1);
             str_puts(out, pass ? ")" : ")>");
             between = ", ";
         }
         if (!pass && *between == ',')
             str_puts(out, ">");
     }
-    str_puts(out, l->held.n ? "}" : "{}");
+    str_puts(out, l->captured.n ? "}" : "{}");
 }
 
 /* True if the template of the enclosing function has a pack. */

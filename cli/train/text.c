@@ -31,7 +31,7 @@ typedef struct text_training {
     ig_model *trained;
     ig_optimizer *optimizer;
     const ig_tokenizer *tokenizer;
-    text_samples train, held;
+    text_samples train, held_out;
     label_list labels;
     text_progress at;
     progress bar;
@@ -156,22 +156,22 @@ static bool test(text_training *t)
     if (ig_text_model_dropout(t->text, NULL, 0) != IG_OK)
         return false;
     int64_t right = 0, order[64];
-    for (int64_t first = 0; first < t->held.n && !ig_failed(); first += 32) {
-        const int64_t n = t->held.n - first < 32 ? t->held.n - first : 32;
+    for (int64_t first = 0; first < t->held_out.n && !ig_failed(); first += 32) {
+        const int64_t n = t->held_out.n - first < 32 ? t->held_out.n - first : 32;
         for (int64_t i = 0; i < n; i++)
             order[i] = first + i;
-        ig_encoding *all = encode(t, &t->held, order, n);
+        ig_encoding *all = encode(t, &t->held_out, order, n);
         if (!all || ig_scope_begin() != IG_OK) {
             ig_free(all);
             return false;
         }
         ig_array *logits = logits_of(t, all, n);
         if (logits)
-            right += ig_item_int(count_right(logits, labels_of(&t->held, order, n)));
+            right += ig_item_int(count_right(logits, labels_of(&t->held_out, order, n)));
         ig_scope_end();
         ig_free(all);
     }
-    t->test_accuracy = t->held.n ? (double)right / (double)t->held.n : 0;
+    t->test_accuracy = t->held_out.n ? (double)right / (double)t->held_out.n : 0;
     return !ig_failed() && ig_text_model_dropout(t->text, t->trained, t->dropout) == IG_OK;
 }
 
@@ -237,13 +237,13 @@ static int end_epoch(text_training *t)
     t->last_accuracy = (double)t->at.right / n;
     t->at = (text_progress){.epoch = t->at.epoch + 1};
     const bool last = t->at.epoch == t->epochs;
-    if (t->held.n && ig_team_rank() == 0 && (!t->quiet || last) && !test(t))
+    if (t->held_out.n && ig_team_rank() == 0 && (!t->quiet || last) && !test(t))
         return fail_library(t->command);
     progress_clear();
     if (!t->quiet) {
         fprintf(stderr, "epoch %lld/%lld  loss %.4f  accuracy %.2f %%", (long long)t->at.epoch,
                 (long long)t->epochs, t->last_loss, 100 * t->last_accuracy);
-        fprintf(stderr, t->held.n ? "  test accuracy %.2f %%\n" : "\n", 100 * t->test_accuracy);
+        fprintf(stderr, t->held_out.n ? "  test accuracy %.2f %%\n" : "\n", 100 * t->test_accuracy);
     }
     return -1;
 }
@@ -278,7 +278,7 @@ static int hold(text_training *t)
     int64_t *order = heap_get((size_t)all * sizeof *order);
     const bool fine = shuffle(t, -1, order);
     if (fine)
-        text_samples_hold(&t->train, order, n, &t->held);
+        text_samples_hold(&t->train, order, n, &t->held_out);
     free(order);
     return fine ? -1 : fail_library(t->command);
 }
@@ -333,11 +333,11 @@ static int prepare(text_training *t)
         return EXIT_INPUT;
     }
     if (t->test &&
-        (code = text_samples_read(t->command, t->test, &t->labels, false, &t->held)) >= 0)
+        (code = text_samples_read(t->command, t->test, &t->labels, false, &t->held_out)) >= 0)
         return code;
-    if (t->test && t->held.paired != t->train.paired) {
+    if (t->test && t->held_out.paired != t->train.paired) {
         say(t->command, "%s has %s in each line, and %s does not", t->test,
-            t->held.paired ? "two texts" : "one text", t->data);
+            t->held_out.paired ? "two texts" : "one text", t->data);
         return EXIT_INPUT;
     }
     if (t->hold > 0 && (code = hold(t)) >= 0)
@@ -369,12 +369,12 @@ static void result_print(const text_training *t)
     if (t->json) {
         str_json(&out, "{schema: 1, samples: %lld, labels: %d, loss: %.9g, accuracy: %.9g",
                  (long long)t->train.n, t->labels.n, t->last_loss, t->last_accuracy);
-        if (t->held.n && !t->stopped)
+        if (t->held_out.n && !t->stopped)
             str_json(&out, "test_accuracy: %.9g", t->test_accuracy);
         if (t->shards)
             str_json(&out, "shards: %lld, ranks: %d", (long long)t->shards, ig_team_size());
         str_json(&out, "interrupted: %hhd}\n", t->stopped);
-    } else if (t->held.n && !t->stopped) {
+    } else if (t->held_out.n && !t->stopped) {
         str_printf(&out, "test accuracy %.2f %%\n", 100 * t->test_accuracy);
     }
     text_print(stdout, out.s ? out.s : "");
@@ -384,8 +384,8 @@ static void result_print(const text_training *t)
 /* The settings that decide the bits of the result. The optimizer's schedule depends on the number of epochs. */
 static void settings_write(const text_training *t, str *s)
 {
-    str_printf(s, "samples %lld held %lld labels %d\n", (long long)t->train.n, (long long)t->held.n,
-               t->labels.n);
+    str_printf(s, "samples %lld held %lld labels %d\n", (long long)t->train.n,
+               (long long)t->held_out.n, t->labels.n);
     str_printf(s, "--epochs %lld\n--batch %lld\n--shards %lld\n--max-length %lld\n",
                (long long)t->epochs, (long long)t->batch, (long long)t->shards,
                (long long)t->max_length);
@@ -500,7 +500,7 @@ int train_text(int argc, char **argv)
     ig_model_free(t.trained);
     ig_text_model_free(t.text);
     text_samples_free(&t.train);
-    text_samples_free(&t.held);
+    text_samples_free(&t.held_out);
     free(t.labels.at);
     return code;
 }

@@ -107,25 +107,26 @@ static ig_status find_donated(graph *g)
     if (!at_least(&g->scratch, n + 1, &g->room_scratch, sizeof *g->scratch) ||
         !at_least(&g->donated, (size_t)g->n_leaf + 1, &g->room_donated, sizeof *g->donated))
         return IG_ERR_MEMORY;
-    int *held = g->scratch, *leaf_held = held + g->n_node;
-    memset(held, 0, n * sizeof *held);
+    int *references = g->scratch, *of_leaf = references + g->n_node;
+    memset(references, 0, n * sizeof *references);
     for (int i = 0; i < g->n_out; i++)
         if (!array_keeps_history(g->out[i]))
-            held[g->out[i]->index] = -1; /* it drops its inputs in any case */
+            references[g->out[i]->index] = -1; /* it drops its inputs in any case */
     for (int i = g->n_node - 1; i >= 0; i--) {
         const ig_array *x = g->node[i];
-        if (held[i] >= 0 && held[i] != atomic_load(&x->refs))
+        if (references[i] >= 0 && references[i] != atomic_load(&x->refs))
             continue;
         for (int j = 0; j < x->n_in; j++) {
             const ig_array *y = x->in[j];
-            int *count = y->root->data ? &leaf_held[-1 - y->root->index] : &held[y->root->index];
+            int *count =
+                y->root->data ? &of_leaf[-1 - y->root->index] : &references[y->root->index];
             if (*count >= 0)
                 *count += root_references(y);
         }
     }
     for (int i = 0; i < g->n_leaf; i++)
         g->donated[i] = !array_is_packed(g->leaf[i]) &&
-                        leaf_held[i] == atomic_load(&g->leaf[i]->refs) &&
+                        of_leaf[i] == atomic_load(&g->leaf[i]->refs) &&
                         atomic_load(&g->leaf[i]->data->refs) == 1 && !g->leaf[i]->data->foreign &&
                         !g->leaf[i]->data->borrowed;
     return IG_OK;

@@ -347,10 +347,10 @@ static ig_array *weights_of(op_id op, const samples *s, ig_array *x, ig_array *w
 static ig_array *weighted_places(const samples *s, ig_array *weights, ig_array *q)
 {
     ig_array *sums = ig_cumulative_sum(weights, IG_AXES(-1), IG_DTYPE_NONE, false);
-    ig_array *share = ig_divide(sums, ig_sum(weights, IG_AXES(-1), IG_DTYPE_NONE, true));
-    share = ig_expand_dims(share, IG_AXES(-2)); /* (kept..., quantiles, n) */
-    ig_array *before =
-        ig_logical_or(ig_less(share, ig_expand_dims(q, IG_AXES(-1))), ig_equal(share, ig_float(0)));
+    ig_array *fraction = ig_divide(sums, ig_sum(weights, IG_AXES(-1), IG_DTYPE_NONE, true));
+    fraction = ig_expand_dims(fraction, IG_AXES(-2)); /* (kept..., quantiles, n) */
+    ig_array *before = ig_logical_or(ig_less(fraction, ig_expand_dims(q, IG_AXES(-1))),
+                                     ig_equal(fraction, ig_float(0)));
     return ig_minimum(ig_sum(before, IG_AXES(-1), IG_I64, false), ig_int(s->n - 1));
 }
 

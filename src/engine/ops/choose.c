@@ -71,9 +71,10 @@ BUILDER(multinomial)
     if (!total || ig_unstack(p, last, part, 1024) != k)
         return 0;
     for (int i = 0; i < k && rest; i++) {
-        ig_array *share = ig_clip(ig_divide(part[i], total), ig_float(0), ig_float(1));
-        share = ig_where(ig_greater(total, ig_float(0)), share, ig_float(0));
-        count[i] = i + 1 == k ? rest : ig_binomial(ig_fold_in(key, i), rest, share, shape, IG_I32);
+        ig_array *fraction = ig_clip(ig_divide(part[i], total), ig_float(0), ig_float(1));
+        fraction = ig_where(ig_greater(total, ig_float(0)), fraction, ig_float(0));
+        count[i] =
+            i + 1 == k ? rest : ig_binomial(ig_fold_in(key, i), rest, fraction, shape, IG_I32);
         rest = ig_subtract(rest, count[i]);
         total = ig_subtract(total, part[i]);
     }

@@ -37,8 +37,8 @@ typedef enum way { IN_PLACE, WIDENED, MATRICES } way;
 
 /* Offsets in a worker's scratch, in bytes. */
 typedef struct places {
-    size_t held[3];   /* query, keys and values: converted, or packed for matrix instructions */
-    size_t packed[3]; /* keys and values: packed by attend_level.pack_f32 */
+    size_t prepared[3]; /* query, keys and values: converted, or packed for matrix instructions */
+    size_t packed[3];   /* keys and values: packed by attend_level.pack_f32 */
     size_t scores, weights, rests, sums, result, bytes;
 } places;
 
@@ -101,9 +101,9 @@ static void places_set(attention *a)
     const int64_t lane = (int64_t)sizeof(float);
     if (a->way == MATRICES) {
         const int64_t element = a->matrices->element_bytes;
-        at->held[QUERY] = place(at, a->tile * a->width_padded * element);
-        at->held[KEY] = place(at, a->keys_padded * a->width_padded * element);
-        at->held[VALUE] = place(at, a->keys_padded * a->width_padded * element);
+        at->prepared[QUERY] = place(at, a->tile * a->width_padded * element);
+        at->prepared[KEY] = place(at, a->keys_padded * a->width_padded * element);
+        at->prepared[VALUE] = place(at, a->keys_padded * a->width_padded * element);
         at->scores = place(at, a->tile * a->keys_padded * lane);
         at->weights = place(at, a->tile * a->keys_padded * element);
         at->rests = place(at, a->tile * a->keys_padded * element);
@@ -115,9 +115,9 @@ static void places_set(attention *a)
     for (int i = KEY; i <= VALUE && a->level->pack_f32; i++)
         at->packed[i] = place(at, attend_packed(a->keys, a->width) * lane);
     if (a->way == WIDENED) {
-        at->held[QUERY] = place(at, a->tile * a->width * lane);
-        at->held[KEY] = place(at, a->keys * a->width * lane);
-        at->held[VALUE] = place(at, a->keys * a->width * lane);
+        at->prepared[QUERY] = place(at, a->tile * a->width * lane);
+        at->prepared[KEY] = place(at, a->keys * a->width * lane);
+        at->prepared[VALUE] = place(at, a->keys * a->width * lane);
         at->result = place(at, a->tile * a->width * lane);
     }
 }
@@ -259,8 +259,8 @@ static attend_rows keys_of(const attention *a, char *scratch, int64_t job)
 {
     attend_rows r = {.keys = a->keys, .width = a->width, .k_row = a->width, .v_row = a->width};
     if (a->way == WIDENED) {
-        r.k = (const float *)(scratch + a->at.held[KEY]);
-        r.v = (const float *)(scratch + a->at.held[VALUE]);
+        r.k = (const float *)(scratch + a->at.prepared[KEY]);
+        r.v = (const float *)(scratch + a->at.prepared[VALUE]);
         return r;
     }
     r.k = (const float *)rows_at(a, KEY, job);
@@ -273,7 +273,7 @@ static attend_rows keys_of(const attention *a, char *scratch, int64_t job)
 /* Makes the keys and values of a product ready in the worker's scratch. */
 static void hold(attention *a, int worker, char *scratch, int64_t job)
 {
-    char *keys = scratch + a->at.held[KEY], *values = scratch + a->at.held[VALUE];
+    char *keys = scratch + a->at.prepared[KEY], *values = scratch + a->at.prepared[VALUE];
     if (a->holds[worker] == job)
         return;
     a->holds[worker] = job;
@@ -318,7 +318,7 @@ static void run_lanes(attention *a, char *scratch, int64_t job, int64_t first, i
         a->level->rows_f32(&r);
         return;
     }
-    float *wide = (float *)(scratch + a->at.held[QUERY]);
+    float *wide = (float *)(scratch + a->at.prepared[QUERY]);
     widen_rows(a, wide, q, n, row_of(a, QUERY));
     r.q = wide;
     r.q_row = r.out_row = a->width;
@@ -348,7 +348,7 @@ static void run_matrices(attention *a, char *scratch, int64_t job, int64_t first
     const int64_t size = g->element_bytes;
     int64_t q_row, row;
     char *out = result_at(a, job, first, &row);
-    const char *q = query_of(a, scratch + a->at.held[QUERY],
+    const char *q = query_of(a, scratch + a->at.prepared[QUERY],
                              rows_at(a, QUERY, job) + first * row_of(a, QUERY) * size, n, &q_row);
     float *scores = (float *)(scratch + a->at.scores), *result = (float *)(scratch + a->at.result);
     float *sum = (float *)(scratch + a->at.sums);
@@ -359,7 +359,7 @@ static void run_matrices(attention *a, char *scratch, int64_t job, int64_t first
                              .parts = 1,
                              .a = {q},
                              .a_row = q_row,
-                             .b = scratch + a->at.held[KEY],
+                             .b = scratch + a->at.prepared[KEY],
                              .c = scores,
                              .ldc = a->keys_padded});
     a->level->weigh_bf16(&(attend_scores){.rows = n,
@@ -377,7 +377,7 @@ static void run_matrices(attention *a, char *scratch, int64_t job, int64_t first
                              .parts = 2,
                              .a = {weights[0], weights[1]},
                              .a_row = a->keys_padded * size,
-                             .b = scratch + a->at.held[VALUE],
+                             .b = scratch + a->at.prepared[VALUE],
                              .c = result,
                              .ldc = a->width_padded});
     for (int64_t i = 0; i < n; i++)
