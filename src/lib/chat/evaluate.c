@@ -184,15 +184,15 @@ bool value_in(render *r, value item, value of)
     const list *l = value_items(r, of);
     bool found = false;
     for (size_t i = 0; l && i < l->n && !found && render_step(r, 1); i++)
-        found = value_equal(r, item, l->at[i]);
+        found = chat_equal(r, item, l->at[i]);
     return found;
 }
 
 static bool compare(render *r, int op, value a, value b)
 {
     switch (op) {
-    case OPERATOR('=', '='): return value_equal(r, a, b);
-    case OPERATOR('!', '='): return !value_equal(r, a, b);
+    case OPERATOR('=', '='): return chat_equal(r, a, b);
+    case OPERATOR('!', '='): return !chat_equal(r, a, b);
     case OPERATOR('i', 'n'): return value_in(r, a, b);
     case OPERATOR('n', 'i'): return !value_in(r, a, b);
     default: break;

@@ -318,7 +318,7 @@ static value filter_default(render *r, value in, const value *p, const arguments
 {
     (void)r, (void)all;
     const bool use = in.kind == VALUE_UNDEFINED || (is_true(p[1]) && !value_truth(in));
-    return !use ? in : p[0].kind == VALUE_MISSING ? value_text("") : p[0];
+    return !use ? in : p[0].kind == VALUE_MISSING ? chat_plain("") : p[0];
 }
 
 static value filter_length(render *r, value in, const value *p, const arguments *all)

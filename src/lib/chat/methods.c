@@ -535,7 +535,7 @@ static value list_count(render *r, value self, const value *p, const arguments *
     int64_t n = 0;
     (void)all;
     for (size_t i = 0; i < self.as.list->n && render_step(r, 1); i++)
-        n += value_equal(r, self.as.list->at[i], p[0]);
+        n += chat_equal(r, self.as.list->at[i], p[0]);
     return value_int(n);
 }
 
@@ -543,7 +543,7 @@ static value list_index(render *r, value self, const value *p, const arguments *
 {
     (void)all;
     for (size_t i = 0; i < self.as.list->n && render_step(r, 1); i++)
-        if (value_equal(r, self.as.list->at[i], p[0]))
+        if (chat_equal(r, self.as.list->at[i], p[0]))
             return value_int((int64_t)i);
     return render_fail(r, "the method 'index' did not find the value");
 }
@@ -613,7 +613,7 @@ static value loop_changed(render *r, value self, const value *p, const arguments
     for (int i = 0; now && i < all->n; i++)
         now->at[now->n++] = all->at[i];
     const value v = value_of_list(now);
-    const bool changed = loop->changed.kind == VALUE_MISSING || !value_equal(r, loop->changed, v);
+    const bool changed = loop->changed.kind == VALUE_MISSING || !chat_equal(r, loop->changed, v);
     loop->changed = v;
     return value_bool(changed);
 }

@@ -30,9 +30,9 @@ static void memory_missing(parser *p)
     parse_fail(p, "out of memory"); /* keeps the pending error */
 }
 
-node *node_new(parser *p, node_kind kind)
+node *chat_node_new(parser *p, node_kind kind)
 {
-    node *n = p->failed ? NULL : arena_get(&p->t->memory, sizeof *n);
+    node *n = p->failed ? NULL : chat_arena_get(&p->t->memory, sizeof *n);
     if (!n) {
         memory_missing(p);
         return NULL;
@@ -50,7 +50,7 @@ static bool list_room(parser *p, void *of, int n, int *room, size_t size)
     if (n < *room)
         return true;
     const int more = 2 * *room + 4;
-    void *at = arena_get(&p->t->memory, (size_t)more * size), *before = NULL;
+    void *at = chat_arena_get(&p->t->memory, (size_t)more * size), *before = NULL;
     if (!at) {
         memory_missing(p);
         return false;
@@ -177,12 +177,12 @@ static void body_parse(parser *p, node_list *body, const char *const *until)
             return;
         }
         if (p->at->kind == TOKEN_DATA) {
-            node *n = node_new(p, STATEMENT_DATA);
+            node *n = chat_node_new(p, STATEMENT_DATA);
             if (n)
                 n->constant = value_string((p->at++)->s);
             node_add(p, body, n);
         } else if (p->at->kind == TOKEN_PRINT_BEGIN) {
-            node *n = node_new(p, STATEMENT_PRINT);
+            node *n = chat_node_new(p, STATEMENT_PRINT);
             p->at++;
             if (n)
                 n->a = parse_tuple(p, true);
@@ -218,7 +218,7 @@ static void whole_block_parse(parser *p, node_list *body, const char *until)
 static node *target_single(parser *p, bool namespaces)
 {
     if (take(p, '(')) {
-        node *n = node_new(p, NODE_TUPLE);
+        node *n = chat_node_new(p, NODE_TUPLE);
         while (n && !p->failed && !next_is(p, ')')) {
             node_add(p, &n->args, target_single(p, false));
             if (!take(p, ','))
@@ -227,7 +227,7 @@ static node *target_single(parser *p, bool namespaces)
         chat_expect(p, ')');
         return n;
     }
-    node *n = node_new(p, NODE_NAME);
+    node *n = chat_node_new(p, NODE_NAME);
     const string name = chat_expect_name(p);
     if (!n || p->failed)
         return NULL;
@@ -246,7 +246,7 @@ static node *target_parse(parser *p, bool namespaces)
     node *first = target_single(p, namespaces);
     if (!next_is(p, ','))
         return first;
-    node *n = node_new(p, NODE_TUPLE);
+    node *n = chat_node_new(p, NODE_TUPLE);
     if (n)
         node_add(p, &n->args, first);
     while (n && take(p, ',') && p->at->kind == TOKEN_NAME && !next_name_is(p, "in"))
@@ -258,7 +258,7 @@ static node *target_parse(parser *p, bool namespaces)
 
 static node *set_parse(parser *p)
 {
-    node *n = node_new(p, STATEMENT_SET);
+    node *n = chat_node_new(p, STATEMENT_SET);
     if (!n)
         return NULL;
     n->a = target_parse(p, true);
@@ -267,7 +267,7 @@ static node *set_parse(parser *p)
         return n;
     }
     n->kind = STATEMENT_SET_BLOCK;
-    n->b = next_is(p, '|') ? parse_filters(p, node_new(p, NODE_CAPTURED), false) : NULL;
+    n->b = next_is(p, '|') ? parse_filters(p, chat_node_new(p, NODE_CAPTURED), false) : NULL;
     whole_block_parse(p, &n->body, "endset");
     return n;
 }
@@ -275,12 +275,12 @@ static node *set_parse(parser *p)
 static node *if_parse(parser *p)
 {
     static const char *const ends[] = {"endif", "elif", "else", NULL};
-    node *first = node_new(p, STATEMENT_IF);
+    node *first = chat_node_new(p, STATEMENT_IF);
     for (node *n = first; n && !p->failed;) {
         n->a = parse_tuple(p, false);
         block_parse(p, &n->body, ends);
         if (take_name(p, "elif")) {
-            n = n->more = node_new(p, STATEMENT_IF);
+            n = n->more = chat_node_new(p, STATEMENT_IF);
             continue;
         }
         if (take_name(p, "else"))
@@ -295,7 +295,7 @@ static node *if_parse(parser *p)
 static node *for_parse(parser *p)
 {
     static const char *const ends[] = {"endfor", "else", NULL};
-    node *n = node_new(p, STATEMENT_FOR);
+    node *n = chat_node_new(p, STATEMENT_FOR);
     if (!n)
         return NULL;
     n->a = target_parse(p, false);
@@ -350,7 +350,7 @@ static void macro_body_parse(parser *p, node *n, const char *until)
 
 static node *macro_parse(parser *p)
 {
-    node *n = node_new(p, STATEMENT_MACRO);
+    node *n = chat_node_new(p, STATEMENT_MACRO);
     if (!n)
         return NULL;
     n->name = chat_expect_name(p);
@@ -362,7 +362,7 @@ static node *macro_parse(parser *p)
 
 static node *call_parse(parser *p)
 {
-    node *n = node_new(p, STATEMENT_CALL);
+    node *n = chat_node_new(p, STATEMENT_CALL);
     if (!n)
         return NULL;
     if (next_is(p, '('))
@@ -376,17 +376,17 @@ static node *call_parse(parser *p)
 
 static node *filter_parse(parser *p)
 {
-    node *n = node_new(p, STATEMENT_FILTER);
+    node *n = chat_node_new(p, STATEMENT_FILTER);
     if (!n)
         return NULL;
-    n->a = parse_filters(p, node_new(p, NODE_CAPTURED), true);
+    n->a = parse_filters(p, chat_node_new(p, NODE_CAPTURED), true);
     whole_block_parse(p, &n->body, "endfilter");
     return n;
 }
 
 static node *with_parse(parser *p)
 {
-    node *n = node_new(p, STATEMENT_WITH);
+    node *n = chat_node_new(p, STATEMENT_WITH);
     while (n && !p->failed && p->at->kind != TOKEN_BLOCK_END) {
         if (n->args.n)
             chat_expect(p, ',');
@@ -401,7 +401,7 @@ static node *with_parse(parser *p)
 
 static node *generation_parse(parser *p)
 {
-    node *n = node_new(p, STATEMENT_GENERATION);
+    node *n = chat_node_new(p, STATEMENT_GENERATION);
     if (n)
         whole_block_parse(p, &n->body, "endgeneration");
     return n;
@@ -409,7 +409,7 @@ static node *generation_parse(parser *p)
 
 static node *print_parse(parser *p)
 {
-    node *n = node_new(p, STATEMENT_PRINT);
+    node *n = chat_node_new(p, STATEMENT_PRINT);
     if (n)
         n->a = chat_expression(p, true);
     return n;
@@ -420,7 +420,7 @@ static node *flow_parse(parser *p)
     const bool breaks = string_is(p->at[-1].s, "break");
     if (p->loops == 0)
         return parse_fail(p, "'%s' is not in a loop", breaks ? "break" : "continue");
-    return node_new(p, breaks ? STATEMENT_BREAK : STATEMENT_CONTINUE);
+    return chat_node_new(p, breaks ? STATEMENT_BREAK : STATEMENT_CONTINUE);
 }
 
 static node *statement_parse(parser *p)

@@ -18,7 +18,7 @@ static bool depth_enter(parser *p)
 /* A node with two operands. */
 static node *pair_new(parser *p, node_kind kind, int op, node *a, node *b)
 {
-    node *n = node_new(p, kind);
+    node *n = chat_node_new(p, kind);
     if (!n)
         return NULL;
     n->op = op;
@@ -29,7 +29,7 @@ static node *pair_new(parser *p, node_kind kind, int op, node *a, node *b)
 
 static node *constant_new(parser *p, value v)
 {
-    node *n = node_new(p, NODE_CONSTANT);
+    node *n = chat_node_new(p, NODE_CONSTANT);
     if (n)
         n->constant = v;
     return n;
@@ -69,7 +69,7 @@ static void arguments_parse(parser *p, node *n)
 
 static node *call_parse(parser *p, node *of)
 {
-    node *n = node_new(p, NODE_CALL);
+    node *n = chat_node_new(p, NODE_CALL);
     if (n)
         n->a = of;
     arguments_parse(p, n);
@@ -79,7 +79,7 @@ static node *call_parse(parser *p, node *of)
 /* The name of a filter or a test, which may have dots. */
 static node *filter_one(parser *p, node *of)
 {
-    node *n = node_new(p, NODE_FILTER);
+    node *n = chat_node_new(p, NODE_FILTER);
     const string name = chat_expect_name(p);
     if (!n || p->failed)
         return NULL;
@@ -103,7 +103,7 @@ static node *postfix_parse(parser *p, node *n);
 static node *test_parse(parser *p, node *of)
 {
     const bool negated = take_name(p, "not");
-    node *n = node_new(p, NODE_TEST);
+    node *n = chat_node_new(p, NODE_TEST);
     const string name = chat_expect_name(p);
     if (!n || p->failed)
         return NULL;
@@ -156,7 +156,7 @@ static node *subscript_parse(parser *p, node *of)
     chat_expect(p, '[');
     node *index = index_parse(p);
     if (next_is(p, ',')) {
-        node *all = node_new(p, NODE_TUPLE);
+        node *all = chat_node_new(p, NODE_TUPLE);
         if (all)
             node_add(p, &all->args, index);
         while (all && take(p, ',') && !next_is(p, ']'))
@@ -201,7 +201,7 @@ static node *filter_expression_parse(parser *p, node *n)
 
 static node *items_parse(parser *p)
 {
-    node *n = node_new(p, NODE_LIST);
+    node *n = chat_node_new(p, NODE_LIST);
     chat_expect(p, '[');
     while (n && !p->failed && !next_is(p, ']')) {
         node_add(p, &n->args, chat_expression(p, true));
@@ -214,7 +214,7 @@ static node *items_parse(parser *p)
 
 static node *pairs_parse(parser *p)
 {
-    node *n = node_new(p, NODE_DICT);
+    node *n = chat_node_new(p, NODE_DICT);
     chat_expect(p, '{');
     while (n && !p->failed && !next_is(p, '}')) {
         node_add(p, &n->args, chat_expression(p, true));
@@ -236,7 +236,7 @@ static node *name_parse(parser *p)
         return constant_new(p, value_bool(false));
     if (string_is(name, "none") || string_is(name, "None"))
         return constant_new(p, value_none());
-    node *n = node_new(p, NODE_NAME);
+    node *n = chat_node_new(p, NODE_NAME);
     if (!n)
         return NULL;
     n->name = name;
@@ -252,7 +252,7 @@ static node *string_parse(parser *p)
     string all = (p->at++)->s;
     while (p->at->kind == TOKEN_STRING) {
         const string next = (p->at++)->s;
-        char *at = arena_get(&p->t->memory, all.n + next.n + 1);
+        char *at = chat_arena_get(&p->t->memory, all.n + next.n + 1);
         if (!at)
             return parse_fail(p, "out of memory");
         memcpy(at, all.at, all.n);
@@ -275,7 +275,7 @@ node *parse_primary(parser *p)
         const value v = (p->at++)->number;
         n = constant_new(p, v);
     } else if (take(p, '(')) {
-        n = next_is(p, ')') ? node_new(p, NODE_TUPLE) : parse_tuple(p, true);
+        n = next_is(p, ')') ? chat_node_new(p, NODE_TUPLE) : parse_tuple(p, true);
         chat_expect(p, ')');
     } else if (next_is(p, '[')) {
         n = items_parse(p);
@@ -337,7 +337,7 @@ static node *binary_parse(parser *p, int level)
     while (!p->failed && (op = operator_take(p, level))) {
         node *right = binary_parse(p, level - 1);
         if (op == '~') {
-            if (!all && (all = node_new(p, NODE_CONCAT)))
+            if (!all && (all = chat_node_new(p, NODE_CONCAT)))
                 node_add(p, &all->args, left);
             if (all)
                 node_add(p, &all->args, right);
@@ -399,7 +399,7 @@ static node *and_parse(parser *p)
 {
     node *first = not_parse(p), *n = NULL;
     while (!p->failed && take_name(p, "and")) {
-        if (!n && (n = node_new(p, NODE_AND)))
+        if (!n && (n = chat_node_new(p, NODE_AND)))
             node_add(p, &n->args, first);
         if (n)
             node_add(p, &n->args, not_parse(p));
@@ -411,7 +411,7 @@ static node *or_parse(parser *p)
 {
     node *first = and_parse(p), *n = NULL;
     while (!p->failed && take_name(p, "or")) {
-        if (!n && (n = node_new(p, NODE_OR)))
+        if (!n && (n = chat_node_new(p, NODE_OR)))
             node_add(p, &n->args, first);
         if (n)
             node_add(p, &n->args, and_parse(p));
@@ -442,7 +442,7 @@ node *parse_tuple(parser *p, bool conditional)
     node *first = chat_expression(p, conditional);
     if (!next_is(p, ','))
         return first;
-    node *n = node_new(p, NODE_TUPLE);
+    node *n = chat_node_new(p, NODE_TUPLE);
     if (n)
         node_add(p, &n->args, first);
     while (n && take(p, ',')) {

@@ -255,7 +255,7 @@ value macro_call(render *r, const struct macro *m, const arguments *all)
     frame *f = frame_new(r, m->scope);
     const named_list *p = &m->n->named;
     const value *caller = named_find(all, string_of("caller"));
-    value v = value_text("");
+    value v = chat_plain("");
     if (f && render_enter(r)) {
         const int line = r->line;
         frame_set(r, f, r->t->symbol_caller,

@@ -139,7 +139,7 @@ typedef struct parser {
 } parser;
 
 node *parse_fail(parser *p, const char *format, ...) IG_PRINTF(2, 3);
-node *node_new(parser *p, node_kind kind);
+node *chat_node_new(parser *p, node_kind kind);
 void node_add(parser *p, node_list *l, node *n);
 void named_add(parser *p, named_list *l, named_node n);
 int parse_symbol(parser *p, string name);

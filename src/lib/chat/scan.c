@@ -264,7 +264,7 @@ static ig_status string_scan(scanner *s)
     if (end >= s->end)
         FAIL(IG_ERR_FORMAT, "chat template, line %d: the string does not end; add %c", s->line,
              quote);
-    char *out = arena_get(s->memory, (size_t)(end - begin) + 4);
+    char *out = chat_arena_get(s->memory, (size_t)(end - begin) + 4);
     size_t n = 0;
     if (!out)
         return IG_ERR_MEMORY;

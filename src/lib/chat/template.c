@@ -15,7 +15,7 @@ enum { MEMORY_MOST = 512 << 20 };
 /* Copies the source with "\n" as the end of lines, and without the last one. */
 static ig_status source_copy(ig_text from, arena *memory, string *out)
 {
-    char *at = arena_get(memory, from.bytes + 1);
+    char *at = chat_arena_get(memory, from.bytes + 1);
     size_t n = 0;
     if (!at)
         return IG_ERR_MEMORY;
@@ -62,7 +62,7 @@ void chat_template_free(chat_template *t)
 {
     if (!t)
         return;
-    arena_free(&t->memory);
+    chat_arena_free(&t->memory);
     vocabulary_free(&t->symbols);
     memory_free(t);
 }
@@ -122,6 +122,6 @@ chat_text *chat_template_render(const chat_template *t, ig_text variables, int64
         if (!r.failed)
             result = text_copy(builder_string(&out));
     }
-    arena_free(&r.memory);
+    chat_arena_free(&r.memory);
     return result;
 }

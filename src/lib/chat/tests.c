@@ -137,8 +137,8 @@ static bool test_odd(render *r, value v, const value *p)
     return !r->failed && value_is_number(rest) && value_as_float(rest) == 1;
 }
 
-static bool test_eq(render *r, value v, const value *p) { return value_equal(r, v, p[0]); }
-static bool test_ne(render *r, value v, const value *p) { return !value_equal(r, v, p[0]); }
+static bool test_eq(render *r, value v, const value *p) { return chat_equal(r, v, p[0]); }
+static bool test_ne(render *r, value v, const value *p) { return !chat_equal(r, v, p[0]); }
 static bool test_lt(render *r, value v, const value *p)
 {
     return value_compare(r, v, p[0], "<") < 0;
@@ -170,7 +170,7 @@ static bool test_sameas(render *r, value v, const value *p)
         return false;
     return v.kind == VALUE_LIST   ? v.as.list == p[0].as.list
            : v.kind == VALUE_DICT ? v.as.dict == p[0].as.dict
-                                  : value_equal(r, v, p[0]);
+                                  : chat_equal(r, v, p[0]);
 }
 
 static bool test_filter(render *r, value v, const value *p)

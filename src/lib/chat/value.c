@@ -19,7 +19,7 @@ struct arena_chunk {
 
 enum { CHUNK_LEAST = 16 << 10, CHUNK_MOST = 1 << 20 };
 
-void *arena_get(arena *a, size_t bytes)
+void *chat_arena_get(arena *a, size_t bytes)
 {
     const size_t need = bytes < 16 ? 16 : (bytes + 15) & ~(size_t)15;
     if (need < bytes || need > a->most)
@@ -47,7 +47,7 @@ void *arena_get(arena *a, size_t bytes)
     return at;
 }
 
-void arena_free(arena *a)
+void chat_arena_free(arena *a)
 {
     for (struct arena_chunk *c = a->chunks, *older; c; c = older) {
         older = c->older;
@@ -92,7 +92,7 @@ void *render_get(render *r, size_t count, size_t size)
 {
     void *at = NULL;
     if (!r->failed && count <= SIZE_MAX / 2 / size)
-        at = arena_get(&r->memory, count * size);
+        at = chat_arena_get(&r->memory, count * size);
     if (!at && !r->failed) {
         r->failed = true;
         ig_fail(IG_ERR_MEMORY, "chat template: out of memory"); /* keeps a pending error */
@@ -104,7 +104,7 @@ void *render_get(render *r, size_t count, size_t size)
 
 string string_of(const char *plain) { return (string){plain, NULL, strlen(plain)}; }
 
-value value_text(const char *plain) { return value_string(string_of(plain)); }
+value chat_plain(const char *plain) { return value_string(string_of(plain)); }
 
 value value_undefined(render *r, const char *format, ...)
 {
@@ -186,7 +186,7 @@ static struct dict_entry *entry_find(render *r, const dict *d, value key)
     const uint32_t hash = value_hash(key);
     render_step(r, (int64_t)d->n / 16);
     for (size_t i = 0; i < d->n; i++)
-        if (d->at[i].hash == hash && value_equal(r, d->at[i].key, key))
+        if (d->at[i].hash == hash && chat_equal(r, d->at[i].key, key))
             return &d->at[i];
     return NULL;
 }
@@ -199,7 +199,7 @@ const value *dict_find(render *r, const dict *d, value key)
 
 const value *dict_find_name(render *r, const dict *d, const char *name)
 {
-    return dict_find(r, d, value_text(name));
+    return dict_find(r, d, chat_plain(name));
 }
 
 void dict_set(render *r, dict *d, value key, value item)
@@ -354,7 +354,7 @@ static bool dicts_equal(render *r, const dict *a, const dict *b)
     bool equal = a->n == b->n;
     for (size_t i = 0; equal && i < a->n; i++) {
         const value *other = dict_find(r, b, a->at[i].key);
-        equal = other && value_equal(r, a->at[i].item, *other);
+        equal = other && chat_equal(r, a->at[i].item, *other);
     }
     return equal;
 }
@@ -364,11 +364,11 @@ static bool lists_equal(render *r, const list *a, const list *b)
     const bool views = a->kind == LIST_VALUES || a->kind == LIST_ITERATOR;
     bool equal = a == b || (a->kind == b->kind && a->n == b->n && !views);
     for (size_t i = 0; equal && a != b && i < a->n; i++)
-        equal = value_equal(r, a->at[i], b->at[i]);
+        equal = chat_equal(r, a->at[i], b->at[i]);
     return equal;
 }
 
-bool value_equal(render *r, value a, value b)
+bool chat_equal(render *r, value a, value b)
 {
     if (value_is_number(a) && value_is_number(b))
         return numbers_compare(a, b) == 0;
@@ -407,7 +407,7 @@ int value_compare(render *r, value a, value b, const char *op)
         a.as.list->kind <= LIST_TUPLE && render_enter(r)) {
         const list *x = a.as.list, *y = b.as.list;
         size_t i = 0;
-        while (i < x->n && i < y->n && value_equal(r, x->at[i], y->at[i]))
+        while (i < x->n && i < y->n && chat_equal(r, x->at[i], y->at[i]))
             i++;
         order = i < x->n && i < y->n ? value_compare(r, x->at[i], y->at[i], op)
                                      : (x->n > y->n) - (x->n < y->n);

@@ -20,8 +20,8 @@ typedef struct arena {
 } arena;
 
 /* Zeroed memory; NULL with an error set if there is none, or above the limit. */
-void *arena_get(arena *a, size_t bytes);
-void arena_free(arena *a);
+void *chat_arena_get(arena *a, size_t bytes);
+void chat_arena_free(arena *a);
 
 /* ---- values --------------------------------------------------------------------------------- */
 
@@ -150,7 +150,7 @@ static inline value value_string(string s) { return (value){.kind = VALUE_STRING
 
 /* A terminated constant. */
 string string_of(const char *plain);
-value value_text(const char *plain);
+value chat_plain(const char *plain);
 /* An undefined value. Its message is made by printf's rules. */
 value value_undefined(render *r, const char *format, ...) IG_PRINTF(2, 3);
 /* A list with room for n values, and no values yet; NULL on failure. */
@@ -172,7 +172,7 @@ bool value_hashable(value v);
 bool value_is_number(value v); /* of the kinds int, float and bool */
 double value_as_float(value v);
 bool value_as_int(value v, int64_t *out); /* int or bool */
-bool value_equal(render *r, value a, value b);
+bool chat_equal(render *r, value a, value b);
 /* Python's order of a and b: below 0, 0, above 0. Fails for values without an order. op: for the message. */
 int value_compare(render *r, value a, value b, const char *op);
 /* "str", "list", as Python names types. */
