@@ -159,6 +159,7 @@ int verb_doctor(int argc, char **argv);
 int verb_embed(int argc, char **argv);
 int verb_eval(int argc, char **argv);
 int verb_fill(int argc, char **argv);
+int verb_chat(int argc, char **argv);
 int verb_generate(int argc, char **argv);
 int verb_man(int argc, char **argv);
 int verb_nvcc(int argc, char **argv);

@@ -5,6 +5,7 @@ const verb verbs[] = {
     {"answer", verb_answer, "finds the answer to a question in a text"},
     {"bench", verb_bench,
      "measures this machine: checked results, times with confidence intervals"},
+    {"chat", verb_chat, "answers messages by a language model: GGUF files and folders"},
     {"classify", verb_classify, "prints the label of texts by a model folder"},
     {"compare", verb_compare, "compares two results: what is faster, and what is only noise"},
     {"devices", verb_devices, "lists the devices of this machine, and why others are missing"},

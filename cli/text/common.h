@@ -37,7 +37,30 @@ typedef struct text_settings {
     {"--file", 'f', "FILE", option_text, &(s).file, "reads texts from a file, one in each line"}, \
     {"--dtype", 0, "f32|f16|bf16", option_text, &(s).dtype, "the dtype of the computation (f32)"}
 #define OUTPUT_OPTION(s, help) {"--output", 'o', "FILE", option_text, &(s).output, help}
+/* How the next token is drawn; s: a struct sampling of lib/decoder. */
+#define SAMPLING_OPTIONS(s) \
+    {"--temperature", 0, "X", option_number, &(s).temperature, \
+     "0: the most probable token (0); higher: more random"}, \
+    {"--top-k", 0, "N", option_count, &(s).top_k, "draws from the N most probable tokens (40)"}, \
+    {"--top-p", 0, "X", option_part, &(s).top_p, \
+     "from the fewest with this probability together (0.95)"}, \
+    {"--min-p", 0, "X", option_part, &(s).min_p, \
+     "from those with this part of the highest one (0.05)"}, \
+    {"--typical", 0, "X", option_part, &(s).typical, \
+     "from the most typical ones with this probability (1)"}, \
+    {"--repetition", 0, "X", option_penalty, &(s).repetition, \
+     "divides logits of recent tokens (1)"}, \
+    {"--presence", 0, "X", option_number, &(s).presence, \
+     "is taken from logits of recent tokens (0)"}, \
+    {"--frequency", 0, "X", option_number, &(s).frequency, \
+     "the same for each time that they occur (0)"}, \
+    {"--seed", 0, "N", option_seed, &(s).seed, "the same seed draws the same tokens (0)"}
 /* clang-format on */
+
+/* Read a number from 0 to a million; the same, but not 0; a number from 0 to 1. */
+bool option_number(const char *s, void *place);
+bool option_penalty(const char *s, void *place);
+bool option_part(const char *s, void *place);
 
 /* Sets the format from --json or from the suffix of -o FILE, which is checked. Returns -1, or the exit code after
  * reporting an error. */

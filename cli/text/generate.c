@@ -109,7 +109,7 @@ static bool answer(const command *c, generating *g, const ig_text *prompt)
     return fine;
 }
 
-static bool option_number(const char *s, void *place)
+bool option_number(const char *s, void *place)
 {
     char *end;
     const double v = strtod(s, &end);
@@ -117,12 +117,12 @@ static bool option_number(const char *s, void *place)
     return end != s && *end == '\0' && v >= 0 && v <= 1e6;
 }
 
-static bool option_penalty(const char *s, void *place)
+bool option_penalty(const char *s, void *place)
 {
     return option_number(s, place) && *(double *)place > 0;
 }
 
-static bool option_part(const char *s, void *place)
+bool option_part(const char *s, void *place)
 {
     return option_number(s, place) && *(double *)place <= 1;
 }
@@ -163,22 +163,7 @@ int verb_generate(int argc, char **argv)
         {"--file", 'f', "FILE", option_text, &g.set.file,
          "reads prompts from a file, one in each line"},
         {"--tokens", 'n', "N", option_count, &g.g.tokens, "the most tokens of an answer (64)"},
-        {"--temperature", 0, "X", option_number, &h->temperature,
-         "0: the most probable token (0); higher: more random"},
-        {"--top-k", 0, "N", option_count, &h->top_k, "draws from the N most probable tokens (40)"},
-        {"--top-p", 0, "X", option_part, &h->top_p,
-         "from the fewest with this probability together (0.95)"},
-        {"--min-p", 0, "X", option_part, &h->min_p,
-         "from those with this part of the highest one (0.05)"},
-        {"--typical", 0, "X", option_part, &h->typical,
-         "from the most typical ones with this probability (1)"},
-        {"--repetition", 0, "X", option_penalty, &h->repetition,
-         "divides logits of recent tokens (1)"},
-        {"--presence", 0, "X", option_number, &h->presence,
-         "is taken from logits of recent tokens (0)"},
-        {"--frequency", 0, "X", option_number, &h->frequency,
-         "the same for each time that they occur (0)"},
-        {"--seed", 0, "N", option_seed, &h->seed, "the same seed draws the same tokens (0)"},
+        SAMPLING_OPTIONS(*h),
         {"--stop", 0, "TEXT", option_stop, &g, "ends the answer before this text; up to 16 times"},
         FLAG("--ignore-end", &g.g.ignores_end, "goes on after a token that ends the text"),
         FLAG("--time", &g.timed, "prints tokens per second"),
