@@ -18,7 +18,7 @@ from ._files import load, open, save  # noqa: E402
 from ._kernel import kernel  # noqa: E402
 from ._views import array, ravel  # noqa: E402
 from .transform import (  # noqa: E402
-    checkpoint, custom_grad, explain, grad, hessian, jacfwd, jacobian, jacrev, jit, jvp, linearize, value_and_grad, vjp, vmap)
+    checkpoint, checkpoint as remat, custom_grad, explain, grad, hessian, jacfwd, jacobian, jacrev, jit, jvp, linearize, value_and_grad, vjp, vmap)
 from .tree_util import tree_map  # noqa: E402
 from . import tree_util  # noqa: E402
 
@@ -47,8 +47,8 @@ heaviside hypot lcm left_shift less less_equal logaddexp logical_and logical_or 
 remainder right_shift subtract true_divide""".split(), "_ufuncs")
 
 # Modules, and functions of modules, that are loaded when they are first used.
-_LATER = dict.fromkeys(("nn", "optim", "data", "cuda", "onnx", "text", "dask", "team", "tree", "lax", "numpy", "utils", "scipy")) | {"special": "scipy.special"} | dict.fromkeys(
-    "block_until_ready custom_vjp device_get device_put eval_shape ShapeDtypeStruct".split(), "_jax") | dict.fromkeys(
+_LATER = dict.fromkeys(("nn", "optim", "data", "cuda", "onnx", "text", "dask", "team", "tree", "lax", "numpy", "utils", "scipy", "func", "flatten_util")) | {"special": "scipy.special"} | dict.fromkeys(
+    "block_until_ready compile custom_jvp custom_vjp default_backend device_get device_put eval_shape ShapeDtypeStruct".split(), "_jax") | dict.fromkeys(
     ("bench", "device", "devices", "verify"), "_device") | dict.fromkeys(
     ("RawKernel", "RawModule", "asnumpy", "get_array_module"), "_kernel") | dict.fromkeys(("map_blocks", "map_overlap"), "_blocks") | _NUMPY | _tensor.FUNCTIONS
 for _name in (*_NUMPY, *_tensor.FUNCTIONS):  # ops of the table with other arguments, or that return a new array
@@ -61,6 +61,8 @@ def __getattr__(name):
         place = _LATER[name] or name
         value = import_module(f"ingot.{place}")
         value = value if place == name or place.endswith("." + name) else getattr(value, name)
+    elif name == "fast":
+        value = _names._Module("fast.")
     else:
         value = _names.find(name)
     globals()[name] = value

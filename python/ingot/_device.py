@@ -15,6 +15,8 @@ class device(str):
         facts = next((row for row in _ingot._devices() if row["name"] == self), None)
         if name == "type":  # as PyTorch's device
             return self.partition(":")[0]
+        if name == "platform":  # as JAX's device
+            return "cpu" if self == "cpu" else "gpu"
         if facts is None:
             raise _ingot.DeviceError(f"there is no device '{self}' here")
         if name not in facts:

@@ -1,7 +1,7 @@
 """Functions with the names of JAX that are not ops."""
 from . import _ingot
 from ._names import device_name
-from .transform import custom_grad, wraps
+from .transform import custom_grad, jit, vjp, wraps
 from .tree_util import flatten, tree_leaves, tree_map, unflatten
 
 
@@ -79,3 +79,56 @@ class custom_vjp:
             return found
 
         return custom_grad(self.fun, rule)(*args)
+
+
+class custom_jvp:
+    """A function whose derivative is defined by defjvp(rule), as in JAX: rule(primals, tangents) returns (result, tangent). The tangent
+    is linear in tangents; gradients transpose it. The result is one array."""
+
+    def __init__(self, fun, nondiff_argnums=()):
+        if nondiff_argnums:
+            raise ValueError("custom_jvp: nondiff_argnums are not supported; give these values by a closure")
+        self.fun, self.rule = fun, None
+        wraps(fun)(self)
+
+    def defjvp(self, jvp, symbolic_zeros=False):
+        self.rule = jvp
+        return jvp
+
+    def defjvps(self, *jvps):
+        """A rule for each argument: jvp(tangent, result, *args), or None for zero."""
+        def rule(primals, tangents):
+            result = self.fun(*primals)
+            parts = [jvp(t, result, *primals) for jvp, t in zip(jvps, tangents) if jvp is not None]
+            return result, sum(parts[1:], parts[0]) if parts else result * 0
+
+        self.rule = rule
+
+    def __call__(self, *args):
+        if self.rule is None:
+            raise TypeError("custom_jvp: call defjvp(rule) first")
+        leaves, structure = flatten(args)
+
+        def rule(inputs, out, g):
+            primals = unflatten(structure, inputs)
+            zeros = [_ingot._ops["zeros_like"](_ingot.asarray(x)) for x in inputs]
+            return list(vjp(lambda *t: self.rule(primals, unflatten(structure, list(t)))[1], *zeros)[1](g))
+
+        return custom_grad(self.fun, rule)(*args)
+
+
+def compile(fun=None, **options):
+    """jit, with the options of torch.compile and of mlx.core.compile, which have no effect."""
+    unknown = options.keys() - {"fullgraph", "dynamic", "backend", "mode", "options", "disable", "inputs", "outputs", "shapeless"}
+    if unknown:
+        raise TypeError(f"compile has no argument '{min(unknown)}'; use ig.jit")
+    if fun is None:
+        return compile
+    if hasattr(fun, "state_dict"):
+        raise TypeError("compile takes a function: use ig.jit(lambda x: net(x))")
+    return jit(fun)
+
+
+def default_backend():
+    """"cpu" or "gpu", the kind of the default device."""
+    return "cpu" if _ingot.default_device() == "cpu" else "gpu"

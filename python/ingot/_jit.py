@@ -285,6 +285,21 @@ def _statics(function, numbers, names):
     return numbers | {i for i, name in enumerate(parameters) if name in names}, names | chosen
 
 
+class _Lowered:
+    """A compiled function with example arguments, as JAX's f.lower(x): it was called with them, so its plan exists."""
+
+    def __init__(self, function, args, kwargs):
+        self._function, self._args, self._kwargs = function, args, kwargs
+
+    def compile(self):
+        _ingot.eval(self._function(*self._args, **self._kwargs))
+        return self._function
+
+    def as_text(self):
+        from .transform import explain
+        return str(explain(self._function)(*self._args, **self._kwargs))
+
+
 def jit(fun=None, static_argnums=(), static_argnames=(), donate_argnums=(), donate_argnames=()):
     """The function, compiled. It is traced once for each structure of its arguments, and for each shape and dtype of the arrays
     in them; later calls run the plan without Python. Floats, integers and complex numbers are inputs, too, unless the function
@@ -301,5 +316,6 @@ def jit(fun=None, static_argnums=(), static_argnames=(), donate_argnums=(), dona
 
     wraps(fun, isinstance(fun, types.FunctionType))(wrapped)
     wrapped.plans = compiler.plans
+    wrapped.lower = lambda *args, **kwargs: _Lowered(wrapped, args, kwargs)
     wrapped.clear_cache = lambda: (compiler.plans.clear(), compiler.fast.forget(None))[1]
     return wrapped

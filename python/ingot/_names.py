@@ -193,6 +193,8 @@ def extended(name, args, kwargs):
     active.append(name)
     try:
         from . import _tensor
+        if name == "round" and args and isinstance(args[0], (list, tuple)):
+            args = (_ingot.asarray(args[0]), *args[1:])
         result = _tensor.extended(name, args, dict(kwargs))
         if result is not NotImplemented:
             return result

@@ -117,7 +117,50 @@ def extended(name, args, kwargs):
         return _ops["gelu"](*args, approximate="tanh" if kwargs["approximate"] else "none")
     if name == "randint" and len(args) > 1 and isinstance(args[0], int):
         return _randint(name, *args, **kwargs)
+    if name in _PADDED and kwargs.get("size") is not None:
+        return _PADDED[name](*args, **kwargs)
     return along(name, args, kwargs)
+
+
+# ---- results of a given length, as JAX's size= ----
+
+def _nonzero(x, *, size, fill_value=None):
+    """The places of elements that are not 0: the first `size`, or all and fill_value, which is 0 unless given."""
+    x = _ingot.asarray(x)
+    if x.ndim == 0:
+        raise ValueError("nonzero: a 0-d array has no places; use ig.atleast_1d(x)")
+    found = _ops["reshape"](x != 0, (-1,))
+    order = _ops["argsort"](_ops["astype"](found, "int8"), descending=True, stable=True)
+    if size > found.size:
+        order = _ops["concat"]([order, _ops["zeros"]((size - found.size,), dtype=order.dtype)])
+    known = _ops["arange"](size) < _ops["sum"](_ops["astype"](found, "int64"))
+    fills = fill_value if isinstance(fill_value, (tuple, list)) else (fill_value or 0,) * x.ndim
+    places, at = [], order[:size]
+    for n in reversed(x.shape):
+        places.append(at % n)
+        at = at // n
+    return tuple([_ops["where"](known, place, fill) for place, fill in zip(reversed(places), fills)])
+
+
+def _argwhere(x, *, size, fill_value=None):
+    return _ops["stack"](_nonzero(x, size=size, fill_value=fill_value), -1)
+
+
+def _flatnonzero(x, *, size, fill_value=None):
+    return _nonzero(_ops["reshape"](_ingot.asarray(x), (-1,)), size=size, fill_value=fill_value)[0]
+
+
+def _unique(x, *, size, fill_value=None, **others):
+    """The first `size` distinct elements in order, and fill_value, which is the least one unless given."""
+    if any(others.values()):
+        raise TypeError("unique: with size, there is no other argument than fill_value")
+    x = _ops["sort"](_ops["reshape"](_ingot.asarray(x), (-1,)))
+    new = _ops["concat"]([_ops["ones"]((1,), dtype="bool"), x[1:] != x[:-1]])
+    at = _nonzero(new, size=size, fill_value=x.size)[0]
+    return _ops["where"](at < x.size, x[_ops["minimum"](at, x.size - 1)], x[0] if fill_value is None else fill_value)
+
+
+_PADDED = {"nonzero": _nonzero, "where": _nonzero, "argwhere": _argwhere, "flatnonzero": _flatnonzero, "unique": _unique}
 
 
 def along(name, args, kwargs):

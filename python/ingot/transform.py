@@ -446,11 +446,13 @@ def _check_axes(leaves, axes, size):
     return made, size
 
 
-def vmap(fun, in_axes=0, out_axes=0, axis_size=None):
+def vmap(fun, in_axes=0, out_axes=0, axis_size=None, axis_name=None, *, in_dims=0, out_dims=0, randomness="error", chunk_size=None):
     """A function that maps a function over an axis of its arguments. in_axes: the axis, or one for each argument, also in
     containers as the arguments; None: the argument is the same for all. Keyword arguments are mapped over their first axis.
     Results are stacked along out_axes. The function is called once, with arrays that stand for all slices: reading their
-    elements (if, float, numpy.asarray, a mask as an index, nonzero, unique) is an error."""
+    elements (if, float, numpy.asarray, a mask as an index, nonzero, unique) is an error. in_dims and out_dims are PyTorch's names
+    of in_axes and out_axes. axis_name, randomness and chunk_size are accepted, and have no effect."""
+    in_axes, out_axes = in_axes if in_dims == 0 else in_dims, out_axes if out_dims == 0 else out_dims
     in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
 
     def stack(result, examples, batched, axes):

@@ -121,7 +121,7 @@ def facts():
     says("grad", AttributeError, ["value_and_grad"], lambda: setattr(x, "grad", None))
     says("a module's hook", AttributeError, ["override forward"], lambda: ig.nn.ReLU().register_forward_hook)
     says("repeat", ValueError, ["x.tile((2, 3))"], lambda: ig.ones(3).repeat(2, 3))
-    says("a function", AttributeError, ["ig.jit"], lambda: ig.compile)
+    says("a function", AttributeError, ["ig.jit"], lambda: ig.make_fx)
     says("a layer", AttributeError, ["number of inputs"], lambda: ig.nn.LazyLinear)
     check("copies", copy.deepcopy(x).tolist() == x.tolist())
 
@@ -225,7 +225,7 @@ def typed():
     raises("of randn", TypeError, lambda: ig.randn(3, requires_grad=True), "ig.grad")
     raises("a dictionary as .pt", TypeError, lambda: ig.save({"a": x}, "x.pt"), "safetensors")
     raises("a .pt file", ValueError, lambda: ig.load("x.pt"), "safetensors")
-    raises("losses of MLX", AttributeError, lambda: nn.losses.cross_entropy, "ig.nn.functional.cross_entropy")
+    check("losses of MLX are not averaged", nn.losses.cross_entropy(ig.zeros((3, 2)), ig.asarray([0, 1, 1])).shape == (3,))
     check("a device", (ig.device("cuda:1").type, ig.device("cpu").type) == ("cuda", "cpu"))
     check("types", isinstance(x, ig.ndarray) and isinstance(x, ig.Tensor) and x.shape == ig.Size([2, 3]))
     check("the device of an array", (x.device, x.device.type, str(x.device)) == ("cpu", "cpu", "cpu"))
@@ -247,6 +247,62 @@ def typed():
         raises("ingot.cuda." + name, AttributeError, lambda: getattr(ig.cuda, name), "use ig.")
 
 
-for test in (held_out, typed, bools, methods, in_place, pairs, facts):
+def other_names():
+    """Functions of JAX, PyTorch and MLX that are not ops."""
+    x, key = ig.asarray([0, 1, 0, 2, 3]), ig.random.key(0)
+    for size, want in {2: [1, 3], 3: [1, 3, 4], 6: [1, 3, 4, -1, -1, -1]}.items():
+        check(f"nonzero of size {size}", ig.nonzero(x, size=size, fill_value=-1)[0].tolist() == want)
+        check(f"flatnonzero of size {size} in jit", ig.jit(lambda v: ig.flatnonzero(v, size=size, fill_value=-1))(x).tolist() == want)
+    check("argwhere of a size", ig.argwhere(ig.asarray([[0, 1], [2, 0]]), size=3).tolist() == [[0, 1], [1, 0], [0, 0]])
+    check("where of a size", ig.where(x > 1, size=2)[0].tolist() == [3, 4])
+    check("unique of a size", ig.unique(ig.asarray([3, 1, 1, 2]), size=5).tolist() == [1, 2, 3, 1, 1] and
+          ig.unique(ig.asarray([3, 1, 1, 2]), size=2, fill_value=9).tolist() == [1, 2])
+    raises("unique of a size with counts", TypeError, lambda: ig.unique(x, size=2, return_counts=True), "size")
+
+    product = ig.custom_jvp(lambda p, q: p * q)
+    raises("custom_jvp without a rule", TypeError, lambda: product(1.0, 2.0), "defjvp")
+
+    @product.defjvp
+    def rule(primals, tangents):
+        return primals[0] * primals[1], 3 * tangents[0] * primals[1] + 2 * tangents[1]
+
+    check("gradients of custom_jvp", [float(g) for g in ig.grad(product, argnums=(0, 1))(2.0, 5.0)] == [15, 2])
+    check("jvp of custom_jvp", float(ig.jvp(product, (2.0, 5.0), (1.0, 1.0))[1]) == 17)
+    product.defjvps(lambda t, out, p, q: 4 * t, None)
+    check("defjvps", ig.grad(lambda v: product(v, v).sum())(ig.ones(2)).tolist() == [4, 4])
+    vector, unravel = ig.flatten_util.ravel_pytree({"a": ig.ones(2, dtype="int32"), "b": [ig.zeros((2, 2))]})
+    again = unravel(vector + 1)
+    check("ravel_pytree", vector.shape == (6,) and again["a"].tolist() == [2, 2] and again["a"].dtype == ig.int32 and
+          again["b"][0].tolist() == [[1, 1], [1, 1]])
+    net = ig.nn.Sequential(ig.nn.Linear(2, 1), ig.nn.Tanh())
+    before = net(ig.ones((1, 2)))
+    ones = {name: value * 0 + 1 for name, value in net.state_dict().items()}
+    check("functional_call", abs(float(ig.func.functional_call(net, ones, ig.ones((1, 2)))[0, 0]) - np.tanh(3)) < 1e-6 and
+          bool((net(ig.ones((1, 2))) == before).all()))
+    check("grad_and_value", float(ig.func.grad_and_value(lambda z: (z * z).sum())(ig.asarray([3.0]))[1]) == 9)
+    check("vmap with in_dims", ig.vmap(lambda a, b: a * b, in_dims=(0, None), out_dims=1)(ig.ones((2, 3)), ig.ones(3)).shape == (3, 2))
+    check("compile", ig.compile(lambda z: z + 1, mode="max-autotune")(ig.ones(1))[0] == 2)
+    check("lower and compile", ig.jit(lambda z: z + 1).lower(ig.ones(2)).compile()(ig.ones(2))[0] == 2)
+    for name, deviation in {"glorot_normal": (2 / 500) ** 0.5, "he_uniform": (2 / 300) ** 0.5, "lecun_normal": 300 ** -0.5}.items():
+        made = getattr(ig.nn.initializers, name)()(key, (300, 200))
+        check(f"initializers.{name}", made.shape == (300, 200) and abs(float(made.std()) / deviation - 1) < 0.02)
+    for shape in ((3, 5), (5, 3)):
+        q = np.asarray(ig.nn.initializers.orthogonal()(key, shape))
+        check(f"initializers.orthogonal of {shape}", np.allclose(q @ q.T if shape[0] < shape[1] else q.T @ q, np.eye(3), atol=1e-5))
+    norm = ig.scipy.stats.norm
+    check("scipy.stats.norm", abs(float(norm.logpdf(0.5, 0, 2)) + 1.6433357) < 1e-5 and abs(float(norm.cdf(1.0)) - 0.8413447) < 1e-6 and
+          abs(float(norm.ppf(ig.asarray(0.975))) - 1.959964) < 1e-4 and float(norm.sf(0.0)) == 0.5)
+    check("scipy.signal.convolve", ig.scipy.signal.convolve(ig.ones(2), ig.ones(3)).tolist() == [1, 2, 2, 1])
+    raises("scipy.stats without the function", AttributeError, lambda: ig.scipy.stats.skewnorm, "SCIPY_ARRAY_API")
+    optimizer = ig.optim.SGD(learning_rate=0.1)
+    optimizer.learning_rate = 0.2
+    check("MLX's names", optimizer.lr == 0.2 and ig.fast.rms_norm(ig.ones((2, 2)), ig.ones(2)).shape == (2, 2) and
+          float(ig.nn.losses.mse_loss(ig.ones(2), ig.zeros(2))) == 1 and
+          ig.nn.losses.cross_entropy(ig.ones((2, 2)), ig.asarray([0, 1])).shape == (2,))
+    check("platforms", ig.devices()[0].platform == ig.default_backend() == "cpu")
+    check("lists", ig.around([1.5, 2.5]).tolist() == [2, 2] and ig.heaviside([-1.0, 0.0, 1.0], 0.5).tolist() == [0, 0.5, 1])
+
+
+for test in (held_out, typed, bools, methods, in_place, pairs, facts, other_names):
     attempt(test.__name__, test)
 finish()

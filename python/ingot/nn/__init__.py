@@ -49,4 +49,7 @@ _ops = _ingot._ops
 
 
 def __getattr__(name):
+    if name == "initializers":
+        from importlib import import_module
+        return import_module("ingot.nn.initializers")
     return _ops[name] if name in _ops else _names.find(name, "nn.")

@@ -1,4 +1,5 @@
 """Losses as modules."""
+from .._names import find
 from . import functional as F
 from .containers import OWN
 from .module import Module
@@ -163,7 +164,7 @@ class CTCLoss(_Loss):
 
 
 def __getattr__(name):
-    if not name.startswith("_") and hasattr(F, name):
-        raise AttributeError(f"module 'ingot.nn.losses' has no attribute '{name}': use ig.nn.functional.{name}; MLX's losses are not "
-                             'averaged unless told, as with reduction="none" here')
-    raise AttributeError(f"module 'ingot.nn.losses' has no attribute '{name}'")
+    """MLX's losses, whose results are not averaged unless MLX does."""
+    if name in ("mse_loss", "l1_loss", "smooth_l1_loss"):
+        return getattr(F, name)
+    return find(name, "losses.")

@@ -112,6 +112,8 @@ class Optimizer:
         for group in self.param_groups:
             group["lr"] = value
 
+    learning_rate = lr  # MLX's name
+
     def add_param_group(self, param_group):
         """Adds parameters with options of their own."""
         unknown = set(param_group) - set(self.defaults) - {"params", "initial_lr"}
