@@ -1,7 +1,7 @@
 // Templates: constructors, packs in any place, SFINAE, templates as parameters, specializations, tables that are
-// computed at compile time. Each case runs on the device and on the host; what they record is the same.
+// computed at compile time; conversions and iterators. Each case runs on the device and on the host; what they record is the same.
 /* expect:
-8 cases, 0 differ
+9 cases, 0 differ
 */
 #include "cases.h"
 #include <type_traits>
@@ -283,8 +283,62 @@ HD void test(Out &o)
 }
 } // namespace tables
 
+namespace conversions
+{
+struct Deg {
+    float v;
+    HD operator float() const { return v * 2; }
+    HD explicit operator bool() const { return v != 0; }
+};
+struct Ptr {
+    int *p;
+    HD operator int *() const { return p; }
+    HD int &operator*() const { return *p; }
+    HD int *operator->() const { return p; }
+    HD explicit operator bool() const { return p; }
+};
+
+struct It {
+    int i;
+    HD bool operator!=(const It &o) const { return i != o.i; }
+    HD It &operator++()
+    {
+        i++;
+        return *this;
+    }
+    HD int operator*() const { return i * i; }
+};
+struct Range {
+    int a, b;
+    HD It begin() const { return It{a}; }
+    HD It end() const { return It{b}; }
+};
+HD void test(Out &o)
+{
+    Deg d{3};
+    float f = d;
+    o.put((int)(f + d));
+    o.put(d ? 1 : 0);
+    int x = 5;
+    Ptr p{&x};
+    int *q = p;
+    *p += 1;
+    o.put(*q);
+    if (p)
+        o.put(p[0]);
+    int s = 0;
+    for (int v : Range{1, 5})
+        s += v;
+    o.put(s);
+    Range r{2, 4};
+    for (auto v : r)
+        o.put(v);
+}
+} // namespace conversions
+
 #define CASES(X) \
-    X(ctor_template) X(pack_first) X(index_sequence) X(sfinae) X(tuple) X(ttp) X(partial) X(tables)
+    X(ctor_template) \
+    X(pack_first) X(index_sequence) X(sfinae) X(tuple) X(ttp) X(partial) X(tables) X(conversions)
 
 HD void run_all(Out *out)
 {

@@ -432,7 +432,7 @@ kernel_expr *expr_step(parser *p, kernel_place place, bool up, bool post, kernel
 
 kernel_expr *expr_index(parser *p, kernel_place place, kernel_expr *a, kernel_expr *i)
 {
-    a = expr_value(p, a);
+    a = expr_value(p, convert_operand(p, a));
     i = expr_value(p, i);
     if (!type_is_pointer(a->type) && type_is_pointer(i->type)) {
         kernel_expr *t = a;

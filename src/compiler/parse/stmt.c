@@ -288,7 +288,19 @@ static bool at_range(parser *p)
     return is;
 }
 
-/* for (T x : object): from begin() to end(), which return pointers. Returns the element. */
+/* A variable without a name that has a value. */
+static kernel_var *hidden_variable(parser *p, const char *name, kernel_expr *value,
+                                   kernel_place place, stmt_list *out)
+{
+    kernel_var *v = local_new(p, name_of(p, name), value->type->plain, place);
+    kernel_stmt *made = stmt_add(p, out, STMT_DECLARE, place);
+    made->var = v;
+    made->value = temporary_finish(p, value);
+    lifetime_add(p, p->scope, v);
+    return v;
+}
+
+/* for (T x : object): from begin() to end(), which return pointers or objects with operators. Returns the element. */
 static kernel_expr *range_of_object(parser *p, kernel_expr *over, kernel_place place,
                                     stmt_list *out, kernel_stmt **loop)
 {
@@ -296,23 +308,27 @@ static kernel_expr *range_of_object(parser *p, kernel_expr *over, kernel_place p
     kernel_var *at_[2];
     for (int i = 0; i < 2; i++) {
         function_decl *f = methods_of(p, over->type, names[i]);
-        kernel_expr *e = f ? expr_value(p, call_method(p, over, f, place, NULL, 0)) : NULL;
-        if (!e || !type_is_pointer(e->type))
-            parser_fail_do(
-                p, over->place, "write a loop with an index",
-                "'for' takes arrays, and objects whose begin() and end() are pointers, not '%s'",
-                type_name(p, over->type));
-        at_[i] = local_new(p, name_of(p, names[i]), e->type->plain, place);
-        kernel_stmt *made = stmt_add(p, out, STMT_DECLARE, place);
-        made->var = at_[i];
-        made->value = temporary_finish(p, e);
+        if (!f)
+            parser_fail_do(p, over->place, "write a loop with an index",
+                           "'for' takes arrays, and objects with begin() and end(), not '%s'",
+                           type_name(p, over->type));
+        kernel_expr *e = call_method(p, over, f, place, NULL, 0);
+        at_[i] =
+            hidden_variable(p, names[i], expr_convert(p, e, e->type->plain, names[i]), place, out);
     }
     at_[0]->assigned = true;
     *loop = stmt_add(p, out, STMT_LOOP, place);
     (*loop)->value =
-        expr_binary(p, place, TOKEN_NE, expr_var(p, place, at_[0]), expr_var(p, place, at_[1]));
-    (*loop)->step = expr_step(p, place, true, false, expr_var(p, place, at_[0]));
-    return expr_deref(p, place, expr_var(p, place, at_[0]));
+        temporary_finish(p, expr_bool(p, expr_binary(p, place, TOKEN_NE, expr_var(p, place, at_[0]),
+                                                     expr_var(p, place, at_[1]))));
+    kernel_expr *step =
+        object_discard(p, expr_step(p, place, true, false, expr_var(p, place, at_[0])));
+    if (step->kind == EXPR_DEREF)
+        step = step->a; /* a returned reference is not read */
+    (*loop)->step = temporary_finish(p, step);
+    kernel_expr *now = expr_var(p, place, at_[0]);
+    function_decl *own = methods_of(p, now->type, "operator*");
+    return own ? call_method(p, now, own, place, NULL, 0) : expr_deref(p, place, now);
 }
 
 /* The loop over an array with a hidden index. Returns the element. */
@@ -340,8 +356,7 @@ static void parse_range(parser *p, stmt_list *out, kernel_place place)
     kernel_expr *over = parse_expression(p), *before = NULL;
     expect(p, TOKEN_RPAREN, "after 'for'");
     if (!expr_is_place(over))
-        parser_fail_do(p, over->place, "assign it to a variable before the loop",
-                       "'for' over a temporary is not supported");
+        over = expr_var(p, place, hidden_variable(p, "range", over, place, out));
     over = expr_place_once(p, over, &before);
     if (before)
         stmt_add(p, out, STMT_EXPR, place)->value = before;
