@@ -267,6 +267,10 @@ static void thin_gather(const contraction *c, const worker_state *w, int64_t thi
                         int64_t end)
 {
     const int side = c->thin;
+    /* Lanes without a row are not used, but products with subnormal values would take a hundred times as long. */
+    if (c->x_point > thin && !c->small)
+        memset(w->panel[side], 0,
+               (size_t)((end - first) * c->kc.size * c->x_point * c->lane_bytes));
     for (int64_t block = first; block < end; block++) {
         const int64_t k = cut_length(&c->kc, block), i = (block - first) * c->kc.size;
         const int64_t *point = block_points(c, w, side, block);
