@@ -13,8 +13,17 @@
 
 enum { PART_MOST = 256, PLANS = 24, PLACES_LEAST = 128, INPUTS_MORE = 8 };
 
-/* The tokens of a part: the smallest size that holds them. */
-static const int64_t sizes[] = {1, 4, 16, 64, PART_MOST};
+/* How many of n tokens the next part takes, and *tokens, the size of its graph: a power of 2. The largest one that has no
+ * padding, or the next one if at most a quarter of that is padding. */
+static int64_t part_size(int64_t n, int64_t *tokens)
+{
+    int64_t size = 1;
+    while (2 * size <= n && size < PART_MOST)
+        size *= 2;
+    const bool padded = size < PART_MOST && n > size && 4 * n >= 3 * 2 * size;
+    *tokens = padded ? 2 * size : size;
+    return *tokens < n ? *tokens : n;
+}
 
 typedef struct plan {
     int64_t tokens, places;
@@ -201,13 +210,10 @@ static ig_status part_inputs(session *s, const plan *p, const int32_t *ids, int6
 }
 
 /* Runs one part, whose logits become s->logits. */
-static ig_status part_run(session *s, const int32_t *ids, int64_t n, bool all)
+static ig_status part_run(session *s, const int32_t *ids, int64_t n, int64_t tokens, bool all)
 {
     const int64_t caches = 2 * s->d->config.layers;
-    int64_t tokens = PART_MOST, places = PLACES_LEAST;
-    for (int i = (int)(sizeof sizes / sizeof *sizes) - 1; i >= 0; i--)
-        if (sizes[i] >= n)
-            tokens = sizes[i];
+    int64_t places = PLACES_LEAST;
     while (places < s->length + tokens)
         places *= 2;
     if (places > s->capacity)
@@ -259,9 +265,11 @@ const float *session_add(session *s, const int32_t *ids, int64_t n)
 {
     if (tokens_check(s, ids, n) != IG_OK)
         return NULL;
-    for (int64_t done = 0; done < n; done += PART_MOST)
-        if (part_run(s, ids + done, n - done < PART_MOST ? n - done : PART_MOST, false) != IG_OK)
+    for (int64_t done = 0, tokens = 0, part = 0; done < n; done += part) {
+        part = part_size(n - done, &tokens);
+        if (part_run(s, ids + done, part, tokens, false) != IG_OK)
             return NULL;
+    }
     return ig_data(s->logits);
 }
 
@@ -270,9 +278,9 @@ ig_status session_each(session *s, const int32_t *ids, int64_t n,
                        void *context)
 {
     TRY(tokens_check(s, ids, n));
-    for (int64_t done = 0; done < n; done += PART_MOST) {
-        const int64_t part = n - done < PART_MOST ? n - done : PART_MOST;
-        TRY(part_run(s, ids + done, part, true));
+    for (int64_t done = 0, tokens = 0, part = 0; done < n; done += part) {
+        part = part_size(n - done, &tokens);
+        TRY(part_run(s, ids + done, part, tokens, true));
         const float *logits = ig_data(s->logits);
         if (!logits)
             return error_waiting(IG_ERR_MEMORY);
