@@ -16,3 +16,6 @@ IG_SHUFFLE(ig_struct_shuffle, __shfl_sync)
 IG_SHUFFLE(ig_struct_shuffle_up, __shfl_up_sync)
 IG_SHUFFLE(ig_struct_shuffle_down, __shfl_down_sync)
 IG_SHUFFLE(ig_struct_shuffle_xor, __shfl_xor_sync)
+/* From the ig_lane-th lane of the mask. */
+#define IG_RANK(ig_mask, ig_v, ig_lane, ig_n) ig_shuffle_rank(ig_mask, ig_v, ig_lane)
+IG_SHUFFLE(ig_struct_shuffle_rank, IG_RANK)

@@ -169,6 +169,7 @@ static kernel_expr *shuffle_struct(parser *p, kernel_place place, kernel_builtin
     const char *name = id == BUILTIN_SHFL_UP     ? "ig_struct_shuffle_up"
                        : id == BUILTIN_SHFL_DOWN ? "ig_struct_shuffle_down"
                        : id == BUILTIN_SHFL_XOR  ? "ig_struct_shuffle_xor"
+                       : id == BUILTIN_SHFL_RANK ? "ig_struct_shuffle_rank"
                                                  : "ig_struct_shuffle";
     return part_call(p, name, place, args, 4);
 }
@@ -254,6 +255,12 @@ static kernel_expr *coalesced_member(parser *p, const member_call *m)
     if (is(m, "shfl")) {
         want_args(p, m, 2);
         kernel_expr *value = expr_value(p, m->args[0]);
+        if (value->type->kind == TYPE_STRUCT) {
+            kernel_expr *given[4] = {mask_of(p, m->g), value,
+                                     expr_convert(p, m->args[1], integer, "a rank"),
+                                     expr_integer(p, place, integer, 32)};
+            return shuffle_struct(p, place, BUILTIN_SHFL_RANK, given);
+        }
         value = expr_cast(p, value, type_promote(p, value->type), place);
         kernel_expr *args[3] = {mask_of(p, m->g), value,
                                 expr_convert(p, m->args[1], integer, "a rank")};
@@ -272,11 +279,12 @@ static kernel_expr *coalesced_member(parser *p, const member_call *m)
     return to_type(p, expr_builtin(p, place, BUILTIN_POPC, integer, 1, &mask), unsign);
 }
 
-kernel_expr *group_member(parser *p, kernel_expr *g, const kernel_name *name, kernel_place place)
+static kernel_expr *call_member(parser *p, const member_call *call)
 {
-    member_call m = {.g = g, .name = name, .place = place};
-    expect(p, TOKEN_LPAREN, "after a member of a group");
-    m.n = parse_arguments(p, &m.args);
+    const member_call m = *call;
+    kernel_expr *const g = m.g;
+    const kernel_name *const name = m.name;
+    const kernel_place place = m.place;
     kernel_expr *e = NULL;
     const bool lanes = g->type->word == WORD_TILE || g->type->word == WORD_COALESCED;
     if (is(&m, "sync")) {
@@ -428,10 +436,78 @@ static kernel_expr *parse_group_value(parser *p, const char *what, bool tiles, k
                        what);
     expect(p, TOKEN_COMMA, "after the group");
     *value = expr_value(p, parse_assignment(p));
-    if (!type_is_arithmetic((*value)->type) || (*value)->type->word >= WORD_BLOCK)
+    const bool object = !tiles && (*value)->type->kind == TYPE_STRUCT;
+    if (!object && (!type_is_arithmetic((*value)->type) || (*value)->type->word >= WORD_BLOCK))
         parser_fail(p, (*value)->place, "'%s' takes a number, not '%s'", what,
                     type_name(p, (*value)->type));
     return g;
+}
+
+/* g.thread_rank() and others without arguments */
+static kernel_expr *group_fact(parser *p, kernel_expr *g, const char *name, kernel_place place)
+{
+    const member_call m = {.g = g, .name = name_of(p, name), .place = place};
+    return call_member(p, &m);
+}
+
+kernel_expr *group_member(parser *p, kernel_expr *g, const kernel_name *name, kernel_place place)
+{
+    member_call m = {.g = g, .name = name, .place = place};
+    expect(p, TOKEN_LPAREN, "after a member of a group");
+    m.n = parse_arguments(p, &m.args);
+    return call_member(p, &m);
+}
+
+/* The function of the library that reduces objects by an operation; BUILTINS: by a function of the program. */
+static const char *reduction_name(kernel_builtin by)
+{
+    return by == BUILTIN_REDUCE_ADD   ? "ig_plus"
+           : by == BUILTIN_REDUCE_MIN ? "ig_less"
+           : by == BUILTIN_REDUCE_MAX ? "ig_greater"
+           : by == BUILTIN_REDUCE_AND ? "ig_bit_and"
+           : by == BUILTIN_REDUCE_OR  ? "ig_bit_or"
+           : by == BUILTIN_REDUCE_XOR ? "ig_bit_xor"
+                                      : "ig_reduce";
+}
+
+/* cg::memcpy_async(group, to, from, bytes), or (group, to, elements, from, elements). The copy is complete when all
+ * threads of the group have passed it: cg::wait waits for them. */
+static kernel_expr *parse_group_copy(parser *p, int which, kernel_place place)
+{
+    (void)which;
+    kernel_expr **args;
+    expect(p, TOKEN_LPAREN, "after 'memcpy_async'");
+    const uint32_t n = parse_arguments(p, &args);
+    if ((n != 4 && n != 5) || args[0]->type->word < WORD_BLOCK)
+        parser_fail(p, place, "memcpy_async takes a group, two pointers and a size");
+    const kernel_type *wide = type_word_of(p, WORD_ULLONG);
+    kernel_expr *to = expr_value(p, args[1]), *from = expr_value(p, args[n == 4 ? 2 : 3]);
+    if (!type_is_pointer(to->type) || !type_is_pointer(from->type))
+        parser_fail(p, place, "memcpy_async copies between two pointers");
+    kernel_expr *size = expr_convert(p, args[n == 4 ? 3 : 2], wide, "the size");
+    if (n == 5) {
+        kernel_expr *both[2] = {size, expr_convert(p, args[4], wide, "the size")};
+        size = expr_builtin(p, place, BUILTIN_MIN, wide, 2, both);
+        size = expr_binary(p, place, TOKEN_STAR, size,
+                           expr_integer(p, place, wide, to->type->of->size));
+    }
+    kernel_expr *given[5] = {to, from, size, group_fact(p, args[0], "thread_rank", place),
+                             group_fact(p, args[0], "num_threads", place)};
+    return part_call(p, "ig_copy_group", place, given, 5);
+}
+
+/* cg::wait(group), cg::wait_prior<N>(group) */
+static kernel_expr *parse_group_wait(parser *p, int which, kernel_place place)
+{
+    (void)which;
+    template_arg *ignored = NULL;
+    kernel_expr **args;
+    if (at(p, TOKEN_LT))
+        parse_template_args(p, &ignored);
+    expect(p, TOKEN_LPAREN, "after 'wait'");
+    if (parse_arguments(p, &args) != 1 || args[0]->type->word < WORD_BLOCK)
+        parser_fail(p, place, "a group is expected as the argument");
+    return sync_group(p, args[0], place);
 }
 
 /* cg::reduce(group, value, cg::plus<float>()) */
@@ -442,12 +518,23 @@ static kernel_expr *parse_reduce(parser *p, int which, kernel_place place)
     expect(p, TOKEN_COMMA, "after the value");
     const kernel_token *last;
     const kernel_builtin by = accept_operation(p, &last);
-    if (by == BUILTINS)
-        parser_fail_do(p, last->place, "use plus, less, greater, bit_and, bit_or or bit_xor",
+    kernel_expr *op = by == BUILTINS ? parse_assignment(p) : NULL;
+    if (op && !methods_of(p, op->type, "operator()"))
+        parser_fail_do(p, last->place,
+                       "use plus, less, greater, bit_and, bit_or, bit_xor, or a lambda",
                        "'reduce' does not support this operation");
     expect(p, TOKEN_RPAREN, "after 'reduce'");
-    kernel_expr *args[2] = {mask_of(p, g), value};
-    return expr_builtin(p, place, by, value->type, 2, args);
+    kernel_expr *args[4] = {mask_of(p, g), value};
+    if (!op && value->type->kind != TYPE_STRUCT)
+        return expr_builtin(p, place, by, value->type, 2, args);
+    uint32_t n = 2;
+    const bool tile = g->type->word == WORD_TILE;
+    if (op)
+        args[n++] = op;
+    if (tile)
+        args[n++] = expr_integer(p, place, type_word_of(p, WORD_INT), g->type->count);
+    const char *name = parser_format(p, "%s%s", reduction_name(by), tile ? "_tile" : "_lanes");
+    return part_call(p, name, place, args, n);
 }
 
 /* ---- scans ------------------------------------------------------------------------------------ */
@@ -588,6 +675,9 @@ void group_names(parser *p)
     special_add(p, s, "labeled_partition", parse_partition, false);
     special_add(p, s, "binary_partition", parse_partition, true);
     special_add(p, s, "reduce", parse_reduce, 0);
+    special_add(p, s, "memcpy_async", parse_group_copy, 0);
+    special_add(p, s, "wait", parse_group_wait, 0);
+    special_add(p, s, "wait_prior", parse_group_wait, 0);
     special_add(p, s, "inclusive_scan", parse_scan, SCAN_INCLUSIVE);
     special_add(p, s, "exclusive_scan", parse_scan, SCAN_EXCLUSIVE);
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)

@@ -12,6 +12,7 @@
     PART(types, "src/compiler/library/types.cu") \
     PART(textures, "src/compiler/library/textures.cu") \
     PART(ptx, "src/compiler/library/ptx.cu") \
+    PART(groups, "src/compiler/library/groups.cu") \
     PART(graphs, "src/compiler/library/graphs.cu") \
     PART(shuffles, "src/compiler/library/shuffles.cu")
 
@@ -71,7 +72,8 @@ static const struct {
     {PART_heap, "ig_heap_get ig_heap_put"},
     {PART_grid, "ig_grid_sync"},
     {PART_shuffles,
-     "ig_struct_shuffle ig_struct_shuffle_up ig_struct_shuffle_down ig_struct_shuffle_xor"},
+     "ig_struct_shuffle ig_struct_shuffle_up ig_struct_shuffle_down ig_struct_shuffle_xor "
+     "ig_struct_shuffle_rank"},
     {PART_graphs, "cudaGraphConditionalHandle cudaGraphSetConditional"},
     {PART_textures,
      "cudaTextureObject_t cudaSurfaceObject_t cudaSurfaceBoundaryMode cudaBoundaryModeZero "
@@ -87,6 +89,11 @@ static const struct {
      "remove_volatile "
      "remove_cv remove_cv_t remove_cvref_t decay decay_t add_pointer add_pointer_t index_sequence "
      "make_index_sequence index_sequence_for integer_sequence make_integer_sequence"},
+    {PART_groups, "ig_reduce_tile ig_reduce_lanes ig_copy_group ig_plus_tile ig_plus_lanes "
+                  "ig_less_tile ig_less_lanes "
+                  "ig_greater_tile ig_greater_lanes ig_bit_and_tile ig_bit_and_lanes "
+                  "ig_bit_or_tile ig_bit_or_lanes "
+                  "ig_bit_xor_tile ig_bit_xor_lanes"},
     {PART_ptx,
      "ig_add_carry ig_bfloat162 ig_bits ig_copy_async ig_dp2a_s ig_dp2a_u ig_dp4a_us "
      "ig_extract ig_find_set ig_half2 ig_high ig_insert ig_ldmatrix ig_ldmatrix_trans "

@@ -1,0 +1,56 @@
+/* Reductions of objects, or by operations of the program, and copies of groups. A tile is `ig_n` lanes of a warp; a
+ * coalesced group has the lanes of a mask. */
+
+/* Pairs at distances n / 2, n / 4, ..., 1; the first lane's result goes to all. */
+template <typename ig_t, typename ig_f>
+__device__ ig_t ig_reduce_tile(unsigned ig_mask, ig_t ig_x, ig_f ig_op, int ig_n)
+{
+    for (int ig_by = ig_n / 2; ig_by > 0; ig_by /= 2) {
+        const ig_t ig_y = ig_struct_shuffle_down(ig_mask, ig_x, ig_by, ig_n);
+        ig_x = ig_op(ig_x, ig_y);
+    }
+    return ig_struct_shuffle(ig_mask, ig_x, 0, ig_n);
+}
+/* In the order of the lanes. */
+template <typename ig_t, typename ig_f>
+__device__ ig_t ig_reduce_lanes(unsigned ig_mask, ig_t ig_x, ig_f ig_op)
+{
+    ig_t ig_sum = ig_struct_shuffle_rank(ig_mask, ig_x, 0, 32);
+    for (int ig_i = 1; ig_i < __popc(ig_mask); ig_i++)
+        ig_sum = ig_op(ig_sum, ig_struct_shuffle_rank(ig_mask, ig_x, ig_i, 32));
+    return ig_sum;
+}
+#define IG_OPERATION(ig_name, ig_value) \
+    struct ig_name { \
+        template <typename ig_t> __device__ ig_t operator()(const ig_t &ig_a, const ig_t &ig_b) const \
+        { \
+            return ig_value; \
+        } \
+    }; \
+    template <typename ig_t> __device__ ig_t ig_name##_tile(unsigned ig_mask, ig_t ig_x, int ig_n) \
+    { \
+        return ig_reduce_tile(ig_mask, ig_x, ig_name(), ig_n); \
+    } \
+    template <typename ig_t> __device__ ig_t ig_name##_lanes(unsigned ig_mask, ig_t ig_x) \
+    { \
+        return ig_reduce_lanes(ig_mask, ig_x, ig_name()); \
+    }
+IG_OPERATION(ig_plus, ig_a + ig_b)
+IG_OPERATION(ig_less, ig_b < ig_a ? ig_b : ig_a)
+IG_OPERATION(ig_greater, ig_a < ig_b ? ig_b : ig_a)
+IG_OPERATION(ig_bit_and, ig_a & ig_b)
+IG_OPERATION(ig_bit_or, ig_a | ig_b)
+IG_OPERATION(ig_bit_xor, ig_a ^ ig_b)
+
+/* The threads of a group copy in turn: words if the addresses allow it. */
+__device__ void ig_copy_group(void *ig_to, const void *ig_from, unsigned long long ig_bytes, unsigned ig_rank,
+                              unsigned ig_threads)
+{
+    const bool ig_words = (((unsigned long long)ig_to | (unsigned long long)ig_from | ig_bytes) & 3ull) == 0;
+    if (ig_words)
+        for (unsigned long long ig_i = ig_rank; ig_i < ig_bytes / 4; ig_i += ig_threads)
+            ((unsigned *)ig_to)[ig_i] = ((const unsigned *)ig_from)[ig_i];
+    else
+        for (unsigned long long ig_i = ig_rank; ig_i < ig_bytes; ig_i += ig_threads)
+            ((unsigned char *)ig_to)[ig_i] = ((const unsigned char *)ig_from)[ig_i];
+}
