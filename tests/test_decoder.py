@@ -32,6 +32,8 @@ LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_fr
           "original_max_position_embeddings": 64, "rope_theta": 10000.0}
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64, "rope_theta": 10000.0}
 LINEAR = {"rope_type": "linear", "factor": 2.5, "rope_theta": 10000.0}
+LONG = {"rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0 + 0.1 * i for i in range(8)],
+        "long_factor": [2.0 + 0.7 * i for i in range(8)]}
 GEMMA2 = dict(SIZES, head_dim=24, query_pre_attn_scalar=24, sliding_window=8, num_hidden_layers=4)
 LAYERS7 = dict(SIZES, head_dim=24, query_pre_attn_scalar=16, sliding_window=8, num_hidden_layers=7)
 MODELS = {
@@ -47,6 +49,8 @@ MODELS = {
     "gemma2": ("Gemma2", GEMMA2),
     "gemma3": ("Gemma3", LAYERS7),
     "phi3": ("Phi3", dict(SIZES, sliding_window=None)),
+    "phi3 long": ("Phi3", dict(SIZES, sliding_window=None, original_max_position_embeddings=64, rope_scaling=LONG)),
+    "phi3 short": ("Phi3", dict(SIZES, sliding_window=16, original_max_position_embeddings=128, rope_scaling=LONG)),
     "gpt2": ("GPT2", dict(vocab_size=199, n_embd=64, n_layer=3, n_head=4, n_positions=512, bos_token_id=1, eos_token_id=2)),
     "gpt_neox": ("GPTNeoX", dict(SIZES, rotary_pct=0.25)),
     "mixtral": ("Mixtral", dict(SIZES, num_local_experts=4, num_experts_per_tok=2)),

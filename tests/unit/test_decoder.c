@@ -70,8 +70,8 @@ static void test_parts(void **state)
     decoder_close(d);
 }
 
-/* A copy of the file with all tensors as f32. */
-static void copy_unpacked(const char *to)
+/* A copy of the file with all tensors as f32; extra: the name of one more tensor, or NULL. */
+static void copy_unpacked(const char *to, const char *extra)
 {
     gguf *g = gguf_open(fixture);
     gguf_writer *w = gguf_write_new();
@@ -82,11 +82,15 @@ static void copy_unpacked(const char *to)
         gguf_write_value(w, &values[i]);
     for (int i = 0; i < n; i++)
         gguf_write_tensor(w, tensors[i].name.at, GGUF_TYPE_F32, tensors[i].shape, tensors[i].ndim);
+    if (extra)
+        gguf_write_tensor(w, extra, GGUF_TYPE_F32, NULL, 0);
     assert_int_equal(gguf_write_begin(w, to), IG_OK);
     for (int i = 0; i < n; i++) {
         ig_array *x = ig_add(gguf_array(g, &tensors[i]), ig_float(0));
         gguf_write_data(w, ig_data(x), (size_t)ig_size(x) * sizeof(float));
     }
+    if (extra)
+        gguf_write_data(w, &(float){1}, sizeof(float));
     assert_int_equal(gguf_write_end(w, IG_OK), IG_OK);
     gguf_close(g);
 }
@@ -96,7 +100,7 @@ static void test_packed(void **state)
 {
     (void)state;
     const char *path = folder_path("f32.gguf");
-    copy_unpacked(path);
+    copy_unpacked(path, NULL);
     int32_t ids[20];
     ids_fill(ids, 20);
     decoder *d = opened(fixture), *e = opened(path);
@@ -331,6 +335,12 @@ static void test_mistakes(void **state)
     assert_null(decoder_open("tests/support/gguf_types.gguf"));
     assert_error(IG_ERR_UNSUPPORTED,
                  "its architecture 'test' is not supported; supported are: llama");
+    static const char *const extras[] = {"blk.0.strange.weight", "blk.2.attn_q.weight"};
+    for (int i = 0; i < 2; i++) {
+        copy_unpacked(folder_path("x.gguf"), extras[i]);
+        assert_null(decoder_open(folder_path("x.gguf")));
+        assert_error(IG_ERR_UNSUPPORTED, extras[i]);
+    }
     assert_null(decoder_open(folder_itself()));
     assert_error(IG_ERR_FILE, "config.json");
     folder_put(folder_path("config.json"), "{\"model_type\": \"x\"}", 19);

@@ -152,6 +152,8 @@ ig_array *weight_get(decoder *d, role r, int64_t layer, bool bias, bool optional
  * factors of x and of its turned elements. `length`: of the whole text, which long rope depends on. */
 void rope_fill(const decoder *d, bool local, int64_t first, int64_t n, int64_t length,
                float *cosine, float *sine);
+/* Reads the factors of frequencies from the settings of config.json. */
+ig_status rope_factors_read(decoder *d, field scaling);
 /* Reads the tensors with factors of frequencies. */
 ig_status rope_open(decoder *d);
 /* The element that each element is turned with: dims indices. */

@@ -107,6 +107,43 @@ static ig_status factors_read(decoder *d, role r, int where)
     return error_waiting(IG_OK);
 }
 
+/* A list of numbers of config.json, one for each pair. */
+static ig_status list_read(decoder *d, field list, const char *name, int where)
+{
+    const int64_t n = d->config.rope.dims / 2;
+    json_reader r;
+    int64_t i = 0;
+    float *v = d->rope_factors[where] = memory_new((size_t)(n + 1) * sizeof *v);
+    if (!v)
+        return IG_ERR_MEMORY;
+    if (list.kind != JSON_ARRAY)
+        FAIL(IG_ERR_FORMAT, "load '%.300s/config.json': rope_scaling.%s is missing", d->path, name);
+    json_begin(&r, list.at, list.bytes);
+    json_open_array(&r);
+    while (json_next_item(&r)) {
+        const double x = field_number(field_take(&r), 0);
+        if (i < n)
+            v[i] = (float)x;
+        i += i <= n;
+    }
+    json_end(&r);
+    for (int64_t j = 0; j < n; j++)
+        if (i != n || !(v[j] > 0))
+            FAIL(
+                IG_ERR_FORMAT,
+                "load '%.300s/config.json': rope_scaling.%s is not a list of %lld positive numbers",
+                d->path, name, (long long)n);
+    return IG_OK;
+}
+
+ig_status rope_factors_read(decoder *d, field scaling)
+{
+    if (d->config.rope.form != ROPE_LONG)
+        return IG_OK;
+    TRY(list_read(d, field_get(scaling, "short_factor"), "short_factor", 0));
+    return list_read(d, field_get(scaling, "long_factor"), "long_factor", 1);
+}
+
 ig_status rope_open(decoder *d)
 {
     if (d->config.rope.dims == 0 || !d->is_gguf)

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { LAYERS_MOST = 1 << 20 };
+
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static ig_status tensors_add(decoder *d, ig_tensors *set)
@@ -82,6 +84,11 @@ static ig_status folder_open(decoder *d)
     ig_status status = json_file_open(&f, d->path, "config.json", false);
     if (status == IG_OK)
         status = config_from_json(&d->config, &f);
+    if (status == IG_OK) {
+        const field scaling = field_get(f.root, "rope_scaling");
+        status = rope_factors_read(d, field_given(scaling) ? scaling
+                                                           : field_get(f.root, "rope_parameters"));
+    }
     json_file_close(&f);
     TRY(status);
     d->roles = d->config.arch->roles;
@@ -109,6 +116,70 @@ static ig_status file_open(decoder *d)
     return tensors_add(d, ig_tensors_map(d->path));
 }
 
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* The name with %d for its numbers, without ".weight" and ".bias"; numbers: the first two. */
+static void name_normalize(const char *name, char out[DECODER_NAME], int64_t numbers[2])
+{
+    size_t n = 0, end = strlen(name);
+    int found = 0;
+    if (end > 7 && strcmp(name + end - 7, ".weight") == 0)
+        end -= 7;
+    else if (end > 5 && strcmp(name + end - 5, ".bias") == 0)
+        end -= 5;
+    numbers[0] = numbers[1] = 0;
+    for (size_t i = 0; i < end && n < DECODER_NAME - 3; i++) {
+        const bool digits = name[i] >= '0' && name[i] <= '9' && i > 0 && name[i - 1] == '.';
+        if (!digits) {
+            out[n++] = name[i];
+            continue;
+        }
+        int64_t v = 0;
+        for (; i < end && name[i] >= '0' && name[i] <= '9'; i++)
+            v = v < LAYERS_MOST ? 10 * v + (name[i] - '0') : v;
+        i--;
+        numbers[found ? 1 : 0] = v;
+        found++;
+        out[n++] = '%';
+        out[n++] = 'd';
+    }
+    out[n] = '\0';
+}
+
+/* Tensors that older files store although they follow from the configuration. */
+static bool is_needless(const char *name)
+{
+    static const char *const ends[] = {"rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias",
+                                       ".attention.bias", ".attention.masked_bias"};
+    const size_t n = strlen(name);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (n > strlen(ends[i]) && strcmp(name + n - strlen(ends[i]), ends[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Checks that each tensor has a role, so that no part of a model is left out silently. */
+static ig_status names_check(const decoder *d)
+{
+    char form[DECODER_NAME];
+    int64_t numbers[2];
+    for (int i = 0; i < d->n_files; i++)
+        for (int k = 0; k < ig_tensors_count(d->files[i]); k++) {
+            const char *name = ig_tensors_name(d->files[i], k);
+            int r = 0;
+            name_normalize(name, form, numbers);
+            while (r < ROLES && !(d->roles->name[r] && strcmp(d->roles->name[r], form) == 0))
+                r++;
+            if ((r == ROLES && !is_needless(name)) || numbers[0] >= d->config.layers)
+                FAIL(IG_ERR_UNSUPPORTED,
+                     "load '%.300s': the tensor '%.150s' is not one that Ingot knows for '%s' with "
+                     "%lld "
+                     "layers; choose another model",
+                     d->path, name, d->config.arch->model_type, (long long)d->config.layers);
+        }
+    return IG_OK;
+}
+
 static bool is_folder(const char *path)
 {
     char inside[DECODER_PATH + 4];
@@ -128,6 +199,8 @@ decoder *decoder_open(const char *path)
     ig_status status = d->derived ? IG_OK : IG_ERR_MEMORY;
     if (status == IG_OK)
         status = is_folder(path) ? folder_open(d) : file_open(d);
+    if (status == IG_OK)
+        status = names_check(d);
     if (status == IG_OK)
         status = rope_open(d);
     if (status == IG_OK)
