@@ -1,9 +1,10 @@
 /* gguf_open_memory on any bytes: a file that is accepted is read whole, and a copy of it by our writer has the same keys and
- * tensors. */
+ * tensors. A tokenizer in the file gives tokens within the text. */
 #include <string.h>
 
 #include "base/memory.h"
 #include "lib/io/gguf.h"
+#include "lib/text/tokenizer.h"
 #include "support/scratch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -57,6 +58,25 @@ static gguf *copied(const gguf *g, const char *path)
     return gguf_open(path);
 }
 
+static void check_tokenizer(const gguf *g)
+{
+    static const char chars[] = "a ab<|x|>b \xc3\xa9\xff 123\n\n cab";
+    const text_range data = {4, 6};
+    const ig_text given = {chars, sizeof chars - 1};
+    ig_tokenizer *t = tokenizer_read_gguf(g);
+    ig_encoding *all[2] = {t ? ig_tokenizer_encode(t, &given, NULL, 1, NULL) : NULL,
+                           t ? tokenizer_encode_marked(t, given, &data, 1) : NULL};
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; all[k] && i < all[k]->n; i++)
+            scratch_check(all[k]->starts[i] >= 0 && all[k]->starts[i] <= all[k]->ends[i] &&
+                              (size_t)all[k]->ends[i] <= given.bytes,
+                          "a token is outside the text");
+        ig_free(all[k]);
+    }
+    scratch_check((all[0] && all[1]) || ig_error(NULL), "a tokenizer failed without an error");
+    ig_tokenizer_free(t);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct scratch out;
@@ -73,6 +93,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else if (!g) {
         (void)scratch_error();
     }
+    if (g)
+        check_tokenizer(g);
     gguf_close(g);
     ig_scope_end();
     return 0;
