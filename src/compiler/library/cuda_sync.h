@@ -114,7 +114,8 @@ template <thread_scope ig_scope> struct pipeline {
     __device__ void ig_wait(unsigned ig_stage, int ig_which)
     {
         const unsigned ig_wanted = ig_state[ig_which] * (ig_stage / ig_stages + 1);
-        while (atomicOr(&ig_state[2 + ig_which * ig_stages + ig_stage % ig_stages], 0u) < ig_wanted)
+        unsigned *const ig_count = &ig_state[2 + ig_which * ig_stages + ig_stage % ig_stages];
+        while (atomicOr(ig_count, 0u) < ig_wanted)
             ;
         __threadfence();
     }

@@ -16,7 +16,9 @@
 enum {
     SPARES = 5,
     PATIENCE = 4096, /* loop iterations until gang_run returns */
-    PATIENCE_SHORT = 32
+    PATIENCE_SHORT = 32,
+    WAIT_COST = 512, /* an iteration of a loop that waits counts as so many */
+    WAIT_MOST = 32   /* instructions of such a loop */
 };
 
 /* ---- preparation ---- */
@@ -77,6 +79,24 @@ static void make_step(gang_code *g, const code_inst *i, gang_step *s)
         s->scale = (int32_t)c->local_bytes;
 }
 
+/* True for a short loop that only reads memory which other threads change: another gang is to run soon. A loop that
+ * counts, reads its own data or stores does work. */
+static bool only_waits(const lane_code *c, int begin, int end)
+{
+    bool reads = false;
+    for (int k = begin; k < end; k++) {
+        const code_inst *i = &c->inst[k];
+        const bool changes = i->op == CODE_LOAD && i->flags & CODE_VOLATILE;
+        const bool counts = i->d != CODE_NONE && c->reg[i->d].variable &&
+                            (i->a == i->d || i->b == i->d || i->c == i->d);
+        if (i->op == CODE_STORE || i->op == CODE_BARRIER || (i->op == CODE_LOAD && !changes) ||
+            counts)
+            return false;
+        reads |= changes || i->op == CODE_ATOMIC;
+    }
+    return reads && end - begin <= WAIT_MOST;
+}
+
 gang_code *gang_compile(const lane_code *c, int threads)
 {
     const int warps = (threads + WARP_LANES - 1) / WARP_LANES;
@@ -95,6 +115,9 @@ gang_code *gang_compile(const lane_code *c, int threads)
     g->bytes = g->spare_at + SPARES * 8 * (size_t)g->lanes;
     for (int k = 0; k < c->n_inst; k++)
         make_step(g, &c->inst[k], &g->step[k]);
+    for (int k = 0; k < c->n_inst; k++)
+        if (g->step[k].op == CODE_AGAIN)
+            g->step[k].scale = only_waits(c, g->step[k].jump, k) ? WAIT_COST : 1;
     return g;
 }
 
@@ -437,7 +460,7 @@ bool gang_run(gang *g)
         }
         if (!gang_step_run(g, s))
             return false;
-        if (s->op == CODE_AGAIN && --patience == 0)
+        if (s->op == CODE_AGAIN && (patience -= s->scale) <= 0)
             return true;
     }
     g->state = GANG_ENDED;
