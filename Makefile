@@ -88,15 +88,14 @@ ifneq ($(FUZZ),)
   STEER := -fsanitize=fuzzer-no-link
 endif
 ifneq ($(SAN),)
-  # Of the command, tests, and code that runs once: clang compiles them with -O0 in a third of the time.
+  # Of the command, code that runs once, and factorizations: clang compiles them with -O0 in a quarter of the time.
   SAN_OPTIMIZE ?= -O1
   OPTIMIZE := -O1
   LANES_OPTIMIZE := -O1
   MAPS_OPTIMIZE := -O1
   PLAIN_OPTIMIZE := -O1
-  STEPS_OPTIMIZE := -O1
+  STEPS_OPTIMIZE := $(SAN_OPTIMIZE)
   CLI_OPTIMIZE := $(SAN_OPTIMIZE)
-  TEST_OPTIMIZE := $(SAN_OPTIMIZE)
   # clang checks the types of functions at indirect calls, too; those of libraries (dlsym) have other names for their types.
   # TRAP=1: undefined behaviour ends the program without a message, only with the stack. That compiles in two thirds of the time.
   SAN_FLAGS += -fsanitize=$(SAN) $(if $(is_clang),-fno-sanitize=function $(if $(TRAP),-fsanitize-trap=undefined)) -fno-omit-frame-pointer -fno-sanitize-recover=all -DORDERLY_END -DCHECK_SCHEDULES
@@ -263,7 +262,13 @@ $(BUILD)/obj/src/%.o: src/%.c $(GENERATED)
 	$(call say,CC,$<) $(CC) $(LIBRARY) $(STEER) $(OPTIMIZE) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # Code that runs once for a kernel's text, a program or a check.
-$(SMALL:%=$(BUILD)/obj/src/%.o): OPTIMIZE := $(SMALL_OPTIMIZE)
+$(SMALL:%=$(BUILD)/obj/src/%.o): override OPTIMIZE := $(SMALL_OPTIMIZE)
+ifneq ($(SAN_FLAGS),)
+ONCE := $(addsuffix /%,engine/backend/cuda engine/backend/metal engine/backend/opencl lib/model lib/nn lib/store lib/text)
+$(ONCE:%=$(BUILD)/obj/src/%.o): OPTIMIZE := $(SAN_OPTIMIZE)
+# Tests of kernels run these for long, and without optimization a text of the greatest depth needs more stack than there is.
+$(addprefix $(BUILD)/obj/src/compiler/,parse/%.o print/%.o native/%.o): override OPTIMIZE := -O1
+endif
 
 define LANE_RULE
 $(BUILD)/obj/src/engine/backend/cpu/lanes/%.$1.o: src/engine/backend/cpu/lanes/%.c $(GENERATED)
@@ -278,7 +283,7 @@ $(BUILD)/obj/src/engine/backend/cpu/lanes/bits.neon.o: LANES_OPTIMIZE += $(if $(
 lane_files = $(foreach level,$(LEVELS),$(foreach f,$1,$(BUILD)/obj/src/engine/backend/cpu/lanes/$f.$(level).o))
 $(call lane_files,map_float): LANES_OPTIMIZE := $(MAPS_OPTIMIZE)
 $(call lane_files,$(filter-out keys scan series,$(PLAIN_LANES))): LANES_OPTIMIZE := $(PLAIN_OPTIMIZE)
-$(call lane_files,$(STEP_LANES)): LANES_OPTIMIZE := $(STEPS_OPTIMIZE)
+$(call lane_files,$(STEP_LANES) $(if $(SAN_FLAGS),fft)): LANES_OPTIMIZE := $(STEPS_OPTIMIZE)
 
 # The command and some tests with lane loops that clang compiled, and with all other objects of this build: the
 # tests' stage clang. Compilers differ most in vector code. CLANG_FILES, CLANG_LEVELS: the loops that clang compiles.
@@ -369,9 +374,14 @@ $(BUILD)/obj/src/engine/backend/cuda/attention.o: $(wildcard kernels/attention*)
 $(BUILD)/obj/cli/report/style.o: cli/report/page.css
 $(BUILD)/obj/cli/cuda/headers.o: $(wildcard cli/cuda/include/*) src/lib/cudart/ig_cuda.h src/lib/cudart/errors.def $(wildcard src/compiler/library/*.h)
 
+# Its references are most of the time of tests of ops.
+ifneq ($(SAN_FLAGS),)
+$(BUILD)/obj/cli/verify/%.o: CLI_OPTIMIZE := -O1
+endif
+
 # These measure the peak of the machine, which needs fma.
-$(BUILD)/obj/cli/bench/limits.o: CLI_OPTIMIZE := -O3 -ffp-contract=fast
-$(BUILD)/obj/cli/bench/limits_arm.o: CLI_OPTIMIZE := -O3 $(if $(filter aarch64,$(ARCH)),\
+$(BUILD)/obj/cli/bench/limits.o: override CLI_OPTIMIZE := -O3 -ffp-contract=fast
+$(BUILD)/obj/cli/bench/limits_arm.o: override CLI_OPTIMIZE := -O3 $(if $(filter aarch64,$(ARCH)),\
     -march=armv8.2-a+bf16+fp16fml)
 
 # At a fixed address its tables of pointers need no relocations: a fifteenth of its size, and work at each start.
