@@ -1,7 +1,7 @@
 /* ingot predict: applies a network that ingot train made, or an ONNX model, to samples. */
 #include "predict/predict.h"
 #include "progress.h"
-#include "train/table.h"
+#include "train/onnx.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -114,13 +114,6 @@ static int shape_samples(const network *q, const char *path, ig_array **x)
 }
 
 /* ---- running ----------------------------------------------------------------------------------- */
-
-/* `n` samples from `start` on. Past the end, the last sample is repeated. */
-static ig_array *samples_at(ig_array *x, int64_t start, int64_t n)
-{
-    ig_array *at = ig_arange((double)start, (double)(start + n), 1, IG_I64);
-    return ig_take(x, ig_minimum(at, ig_int(ig_dim(x, 0) - 1)), IG_AXES(0));
-}
 
 /* Applies the network to samples [start, start + n), in runs of `batch`. */
 static bool predict_batch(predictor *p, ig_array *x, int64_t start, int64_t n, int64_t batch)

@@ -162,8 +162,7 @@ static ig_array *run_once(tuning *u, ig_array *x)
     return y;
 }
 
-/* `n` samples from `start` on; past the end, the last one is repeated. */
-static ig_array *samples_at(ig_array *x, int64_t start, int64_t n)
+ig_array *samples_at(ig_array *x, int64_t start, int64_t n)
 {
     ig_array *at = ig_arange((double)start, (double)(start + n), 1, IG_I64);
     return ig_take(x, ig_minimum(at, ig_int(ig_dim(x, 0) - 1)), IG_AXES(0));

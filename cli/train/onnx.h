@@ -27,6 +27,8 @@ int tuning_fit(const tuning *u, const char *shown, dataset *d);
  * data; creates the parameters in m. Returns -1, or the exit code after reporting an error. */
 int tuning_begin(tuning *u, ig_model *m, const dataset *d, int64_t *layers, uint64_t seed,
                  bool quiet);
+/* `n` samples from `start` on. Past the end, the last sample is repeated. */
+ig_array *samples_at(ig_array *x, int64_t start, int64_t n);
 /* Logits (n, classes) of samples. */
 ig_array *tuning_run(tuning *u, ig_model *m, ig_array *x);
 /* Writes the model with the parameters of m. Returns -1, or the exit code. */

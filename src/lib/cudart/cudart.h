@@ -208,6 +208,9 @@ void cudart_watch_begin(void);
 bool cudart_watch_checks(void);
 /* Records that a kernel could not be built, for the exit code of `ingot run`. */
 void cudart_watch_unbuilt(ig_status why);
+/* Reports that host and device disagree about a kernel, which is then not launched. The exit code of `ingot run` shows
+ * it. */
+int cudart_mismatch(void);
 /* Reports a mistake of the host code if checking is on; kind is a literal. */
 void cudart_watch_report(const char *kind, bool is_note, cudart_call_site at, const char *format,
                          ...) IG_PRINTF(4, 5);

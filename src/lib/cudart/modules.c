@@ -482,9 +482,7 @@ static int resolve(const backend *dev, const module_kernel *k, int i, char **at)
     return cudaErrorIllegalAddress;
 }
 
-/* Reports that host and device disagree about a kernel, which is then not launched. The exit code of `ingot
- * run` shows it. */
-static int mismatch(void)
+int cudart_mismatch(void)
 {
     cudart_print_error();
     cudart_watch_unbuilt(IG_ERR_FORMAT);
@@ -497,7 +495,7 @@ static int pack(const backend *dev, const module_kernel *k, void *const *args, c
     if (n != k->info->n_params && n >= 0) {
         ig_fail(IG_ERR_FORMAT, "kernel '%s' has %d parameters on the host but %d on the device",
                 k->info->name, n, k->info->n_params);
-        return mismatch();
+        return cudart_mismatch();
     }
     for (int i = 0; i < k->info->n_params; i++) {
         const ig_kernel_param *p = &k->info->params[i];
@@ -505,7 +503,7 @@ static int pack(const backend *dev, const module_kernel *k, void *const *args, c
             ig_fail(IG_ERR_FORMAT,
                     "kernel '%s': parameter '%s' has %zu bytes on the host but %zu on the device",
                     k->info->name, p->name, sizes[i], p->bytes);
-            return mismatch();
+            return cudart_mismatch();
         }
         memcpy(packed + k->offsets[i], args[i], p->bytes);
         if (p->is_pointer) {

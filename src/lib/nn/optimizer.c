@@ -7,16 +7,16 @@
 
 /* ---- constructors ---- */
 
-/* Checks that a setting is in [least, below). */
-static bool within(const rule *r, const char *what, double value, double least, double below)
+/* Checks that a setting is in [0, below). */
+static bool within(const rule *r, const char *what, double value, double below)
 {
-    const bool good = value >= least && value < below;
+    const bool good = value >= 0 && value < below;
     if (!good && isinf(below))
-        ig_fail(IG_ERR_ARGUMENT, "%s: %s is %g; give a finite number of at least %g", r->kind, what,
-                value, least);
+        ig_fail(IG_ERR_ARGUMENT, "%s: %s is %g; give a finite number of at least 0", r->kind, what,
+                value);
     else if (!good)
-        ig_fail(IG_ERR_ARGUMENT, "%s: %s is %g; give at least %g and less than %g", r->kind, what,
-                value, least, below);
+        ig_fail(IG_ERR_ARGUMENT, "%s: %s is %g; give at least 0 and less than %g", r->kind, what,
+                value, below);
     return good;
 }
 
@@ -24,10 +24,10 @@ static ig_optimizer *made(ig_optimizer settings)
 {
     const rule *r = settings.rule;
     const char *one = r == &rule_sgd || r == &rule_rmsprop ? "momentum" : "beta1";
-    if (!within(r, "lr", settings.lr, 0, INFINITY) || !within(r, one, settings.beta1, 0, 1) ||
-        !within(r, r == &rule_rmsprop ? "alpha" : "beta2", settings.beta2, 0, 1) ||
-        !within(r, "eps", settings.eps, 0, INFINITY) ||
-        !within(r, "weight_decay", settings.decay, 0, INFINITY))
+    if (!within(r, "lr", settings.lr, INFINITY) || !within(r, one, settings.beta1, 1) ||
+        !within(r, r == &rule_rmsprop ? "alpha" : "beta2", settings.beta2, 1) ||
+        !within(r, "eps", settings.eps, INFINITY) ||
+        !within(r, "weight_decay", settings.decay, INFINITY))
         return NULL;
     ig_optimizer *o = malloc(sizeof *o);
     if (!o) {

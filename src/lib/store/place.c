@@ -71,7 +71,7 @@ void place_name(const place *p, const char *verb, const char *key, struct io_fil
 /* ---- opening without following links ----------------------------------------------------------- */
 
 /* Opens a path part by part; each folder must not be a link. */
-static int walk_open(int folder, const char *key, int flags, mode_t mode)
+static int walk_open(int folder, const char *key, int flags)
 {
     int at = folder;
     for (;;) {
@@ -86,8 +86,8 @@ static int walk_open(int folder, const char *key, int flags, mode_t mode)
         memcpy(part, key, n);
         part[n] = 0;
         const bool last = key[n] == 0;
-        const int next = openat(
-            at, part, (last ? flags : O_RDONLY | O_DIRECTORY) | O_NOFOLLOW | O_CLOEXEC, mode);
+        const int next =
+            openat(at, part, (last ? flags : O_RDONLY | O_DIRECTORY) | O_NOFOLLOW | O_CLOEXEC);
         const int error = errno;
         if (at != folder)
             close(at);
@@ -99,14 +99,14 @@ static int walk_open(int folder, const char *key, int flags, mode_t mode)
     }
 }
 
-static int beneath_open(int folder, const char *key, int flags, mode_t mode)
+static int beneath_open(int folder, const char *key, int flags)
 {
 #ifdef SYS_openat2
     static atomic_bool absent;
     enum { NO_LINKS = 0x04, BENEATH = 0x08 };
     const struct {
         uint64_t flags, mode, resolve;
-    } how = {(uint64_t)(flags | O_CLOEXEC), mode, NO_LINKS | BENEATH};
+    } how = {(uint64_t)(flags | O_CLOEXEC), 0, NO_LINKS | BENEATH};
     if (!atomic_load_explicit(&absent, memory_order_relaxed)) {
         const long fd = syscall(SYS_openat2, folder, key, &how, sizeof how);
         if (fd >= 0 || (errno != ENOSYS && errno != EPERM && errno != EINVAL))
@@ -115,7 +115,7 @@ static int beneath_open(int folder, const char *key, int flags, mode_t mode)
             atomic_store(&absent, true);
     }
 #endif
-    return walk_open(folder, key, flags, mode);
+    return walk_open(folder, key, flags);
 }
 
 /* Opens the folder that a key lies in, and points *name at the last part of the key. Makes folders if `make`. Returns
@@ -130,7 +130,7 @@ static int parent_open(const place *p, const char *key, bool make, const char **
     const size_t n = (size_t)(slash - key);
     memcpy(path, key, n);
     path[n] = 0;
-    int fd = beneath_open(p->folder, path, O_RDONLY | O_DIRECTORY, 0);
+    int fd = beneath_open(p->folder, path, O_RDONLY | O_DIRECTORY);
     if (fd >= 0 || errno != ENOENT || !make)
         return fd;
     int at = p->folder;
@@ -247,7 +247,7 @@ place *place_open_inside(const place *p, const char *key)
         place_close(inside);
         return at;
     }
-    inside->folder = beneath_open(p->folder, key, O_RDONLY | O_DIRECTORY, 0);
+    inside->folder = beneath_open(p->folder, key, O_RDONLY | O_DIRECTORY);
     if (inside->folder >= 0)
         return inside;
     if (errno == ELOOP || errno == EXDEV || errno == ENOTDIR)
@@ -282,7 +282,7 @@ ig_status object_open(place *p, const char *key, object *o, bool *found)
     if (*found)
         return IG_OK;
     /* O_NONBLOCK: a pipe in place of a file must not block. */
-    o->file.fd = beneath_open(p->folder, key, O_RDONLY | O_NONBLOCK, 0);
+    o->file.fd = beneath_open(p->folder, key, O_RDONLY | O_NONBLOCK);
     if (o->file.fd < 0 && (errno == ENOENT || errno == ENOTDIR))
         return IG_OK;
     if (o->file.fd < 0 && errno == ELOOP)
@@ -571,7 +571,7 @@ ig_status place_list(place *p, const char *key, place_visit fn, void *ctx)
         return io_fail(
             &file, IG_ERR_UNSUPPORTED,
             "a server does not list its objects; consolidate the group, or name an array in it");
-    const int fd = *key ? beneath_open(p->folder, key, O_RDONLY | O_DIRECTORY, 0)
+    const int fd = *key ? beneath_open(p->folder, key, O_RDONLY | O_DIRECTORY)
                         : openat(p->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *entries = fd < 0 ? NULL : fdopendir(fd);
     if (!entries) {

@@ -37,21 +37,18 @@ static int emit(compiler *k, opcode op, uint32_t x, uint32_t y)
 
 static bool has_target(opcode op) { return op >= OP_SPLIT && op <= OP_NOT_BEHIND; }
 
-/* Inserts n instructions at a position. Targets in the code after it point into that code, so they move with it. */
-static void insert(compiler *k, int at, int n)
+/* Inserts an instruction at a position. Targets in the code after it point into that code, so they move with it. */
+static void insert(compiler *k, int at)
 {
     regex *r = k->r;
-    for (int i = 0; i < n; i++)
-        emit(k, OP_JUMP, 0, 0);
+    emit(k, OP_JUMP, 0, 0);
     if (k->failed)
         return;
-    memmove(r->code + at + n, r->code + at, (size_t)(r->n - n - at) * sizeof *r->code);
-    for (int i = at + n; i < r->n; i++) {
+    memmove(r->code + at + 1, r->code + at, (size_t)(r->n - 1 - at) * sizeof *r->code);
+    for (int i = at + 1; i < r->n; i++) {
         instruction *c = &r->code[i];
-        if (has_target(c->op))
-            c->x += (uint32_t)n;
-        if (c->op == OP_SPLIT)
-            c->y += (uint32_t)n;
+        c->x += has_target(c->op);
+        c->y += c->op == OP_SPLIT;
     }
 }
 
@@ -236,7 +233,7 @@ static void repeat(compiler *k, int first, int least, int most, bool lazy)
         return;
     }
     if (least == 0 && most <= 1) { /* split, code; without a limit, a jump back */
-        insert(k, first, 1);
+        insert(k, first);
         if (most < 0)
             emit(k, OP_JUMP, (uint32_t)first, 0);
         split_at(k, first, first + 1, k->r->n, lazy);
@@ -252,7 +249,7 @@ static void repeat(compiler *k, int first, int least, int most, bool lazy)
     }
     const int start = least == 0 ? 1 : least;
     if (least == 0) { /* (code (code ...)?)? : the first copy becomes optional too */
-        insert(k, first, 1);
+        insert(k, first);
         const int out = first + 1 + length + (most - 1) * (length + 1);
         split_at(k, first, first + 1, out, lazy);
     }
@@ -267,7 +264,7 @@ static void repeat(compiler *k, int first, int least, int most, bool lazy)
 
 static void atomic_from(compiler *k, int first)
 {
-    insert(k, first, 1);
+    insert(k, first);
     emit(k, OP_MATCH, 0, 0);
     set(k, first, OP_ATOMIC, k->r->n, 0);
 }
@@ -309,7 +306,7 @@ static void alternatives_parse(compiler *k)
     if (!compiler_next_is(k, '|'))
         return;
     k->at++;
-    insert(k, first, 1);
+    insert(k, first);
     const int jump = emit(k, OP_JUMP, 0, 0);
     set(k, first, OP_SPLIT, first + 1, k->r->n);
     if (++k->depth > CODE_MOST)

@@ -2,11 +2,11 @@
  * ops/attention.c are (products, rows or keys, elements). Operands of the forward pass may be strided; operands of
  * the gradient are contiguous. */
 #include "engine/backend/cuda/arguments.h"
-#include "base/integer.h"
 #include "engine/backend/cuda/native.h"
 
 #include "base/embed.h"
 #include "base/error.h"
+#include "base/integer.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -50,11 +50,6 @@ bool attention_offers(const cuda_device *d, const node_native *n)
 static void discard(cuda_native *code) { memory_free(code); }
 
 /* ---- kernels ---- */
-
-static kernel_param bytes_param(size_t bytes)
-{
-    return (kernel_param){.kind = KERNEL_BYTES, .bytes = bytes};
-}
 
 static ig_status kernel_of(const attention *a, ig_dtype dtype, bool causal, const char *text,
                            int part, const char *entry, int groups, const kernel_param *params,

@@ -109,6 +109,11 @@ extern const backend_stream cuda_streams;
 buffer *cuda_alloc_visible(const backend *dev, size_t bytes);
 
 ig_status cuda_kernel_build(const backend *dev, const kernel_image *image, kernel_code **out);
+static inline kernel_param bytes_param(size_t bytes)
+{
+    return (kernel_param){.kind = KERNEL_BYTES, .bytes = bytes};
+}
+
 /* A handwritten kernel: texts of kernels/, which are concatenated and passed to NVRTC unchanged. */
 typedef struct cuda_text {
     const char *definitions; /* before the texts */

@@ -65,11 +65,6 @@ static void discard(cuda_native *code)
 
 static const kernel_param a_pointer = {.kind = KERNEL_BUFFER};
 
-static kernel_param bytes_param(size_t bytes)
-{
-    return (kernel_param){.kind = KERNEL_BYTES, .bytes = bytes};
-}
-
 static ig_status hopper_kernel_of(tensor_product *p, cuda_device *d, int result)
 {
     const ig_dtype in = p->c.in;

@@ -30,14 +30,6 @@ int gpu_check(const cudart_shape *s)
     return fits && threads <= can->threads ? cudaSuccess : refusal();
 }
 
-/* Reports that host and device disagree about a kernel's parameters; the kernel is then not launched. */
-static int mismatch(void)
-{
-    cudart_print_error();
-    cudart_watch_unbuilt(IG_ERR_FORMAT);
-    return cudaErrorInvalidValue;
-}
-
 /* Compares the parameters with the compiled kernel's parameters, if the driver can list them. */
 static int check_params(const ig_cuda_kernel *k, CUfunction f, const size_t *sizes, int n)
 {
@@ -48,13 +40,13 @@ static int check_params(const ig_cuda_kernel *k, CUfunction f, const size_t *siz
         if (cu.function_param(f, (size_t)i, &offset, &bytes) != CUDA_SUCCESS) {
             ig_fail(IG_ERR_FORMAT, "kernel '%s' has %d parameters on the host but %d on the device",
                     k->name, n, i);
-            return mismatch();
+            return cudart_mismatch();
         }
         if (bytes != sizes[i]) {
             ig_fail(IG_ERR_FORMAT,
                     "kernel '%s': parameter %d has %zu bytes on the host but %zu on the device",
                     k->name, i + 1, sizes[i], bytes);
-            return mismatch();
+            return cudart_mismatch();
         }
     }
     return cudaSuccess;

@@ -332,20 +332,20 @@ static ig_array *centred_kernels(onnx_call *c, int i, int zero)
     return ig_subtract(w, ig_astype(z, IG_I32));
 }
 
-static ig_array *centred_image(onnx_call *c, int i, int zero)
+static ig_array *centred_image(onnx_call *c)
 {
-    ig_array *x = ig_astype(call_array(c, i), IG_I32), *z = part_zero(c, zero);
+    ig_array *x = ig_astype(call_array(c, 0), IG_I32), *z = part_zero(c, 2);
     return z ? ig_subtract(x, ig_astype(ig_reshape(z, IG_SCALAR), IG_I32)) : x;
 }
 
 void build_conv_integer(onnx_call *c)
 {
-    call_return(c, 0, window_conv(c, centred_image(c, 0, 2), centred_kernels(c, 1, 3), NULL));
+    call_return(c, 0, window_conv(c, centred_image(c), centred_kernels(c, 1, 3), NULL));
 }
 
 void build_qlinear_conv(onnx_call *c)
 {
-    ig_array *sums = window_conv(c, centred_image(c, 0, 2), centred_kernels(c, 3, 5), NULL);
+    ig_array *sums = window_conv(c, centred_image(c), centred_kernels(c, 3, 5), NULL);
     const int ndim = ig_ndim(sums);
     ig_array *w_scale = ig_astype(call_array(c, 4), IG_F32);
     w_scale = ig_size(w_scale) == 1 ? ig_reshape(w_scale, IG_SCALAR) : part_along(w_scale, ndim, 1);

@@ -6,12 +6,12 @@
 
 #include <string.h>
 
-static ig_onnx_value *sequence_of(onnx_call *c, int i)
+static ig_onnx_value *sequence_of(onnx_call *c)
 {
-    ig_onnx_value *v = call_value(c, i);
+    ig_onnx_value *v = call_value(c, 0);
     if (ig_onnx_value_kind(v) == IG_ONNX_SEQUENCE)
         return v;
-    call_fail(c, IG_ERR_DTYPE, NULL, "input %d is not a sequence", i);
+    call_fail(c, IG_ERR_DTYPE, NULL, "input 0 is not a sequence");
     return NULL;
 }
 
@@ -57,7 +57,7 @@ void onnx_sequence_empty(onnx_call *c)
 
 void onnx_sequence_length(onnx_call *c)
 {
-    const ig_onnx_value *s = sequence_of(c, 0);
+    const ig_onnx_value *s = sequence_of(c);
     const int64_t n = s ? s->n : 0;
     if (s)
         call_return_value(c, 0, value_on_host(&n, IG_SCALAR, IG_I64));
@@ -65,7 +65,7 @@ void onnx_sequence_length(onnx_call *c)
 
 void onnx_sequence_at(onnx_call *c)
 {
-    const ig_onnx_value *s = sequence_of(c, 0);
+    const ig_onnx_value *s = sequence_of(c);
     const int at = s ? position_of(c, 1, s->n, 0, false) : -1;
     if (at >= 0)
         call_return_value(c, 0, ig_onnx_value_retain(s->items[at]));
@@ -73,7 +73,7 @@ void onnx_sequence_at(onnx_call *c)
 
 void onnx_sequence_erase(onnx_call *c)
 {
-    const ig_onnx_value *s = sequence_of(c, 0);
+    const ig_onnx_value *s = sequence_of(c);
     const int at = s ? position_of(c, 1, s->n, -1, false) : -1;
     ig_onnx_value **items = at >= 0 ? memory_get((size_t)s->n * sizeof *items) : NULL;
     for (int i = 0, k = 0; items && i < s->n; i++)
@@ -86,7 +86,7 @@ void onnx_sequence_erase(onnx_call *c)
 
 void onnx_sequence_insert(onnx_call *c)
 {
-    const ig_onnx_value *s = sequence_of(c, 0);
+    const ig_onnx_value *s = sequence_of(c);
     ig_onnx_value *item = call_value(c, 1);
     const int at = s ? position_of(c, 2, s->n, s->n, true) : -1;
     ig_onnx_value **items = at >= 0 ? memory_get((size_t)(s->n + 1) * sizeof *items) : NULL;
@@ -118,7 +118,7 @@ static bool map_inputs(onnx_call *c, int i, ig_onnx_value **in)
 void onnx_sequence_map(onnx_call *c)
 {
     onnx_graph *body = call_attribute_graph(c, "body");
-    const ig_onnx_value *s = body ? sequence_of(c, 0) : NULL;
+    const ig_onnx_value *s = body ? sequence_of(c) : NULL;
     if (!s)
         return;
     const int n = s->n, n_out = body->n_outputs;
@@ -148,7 +148,7 @@ void onnx_sequence_map(onnx_call *c)
 
 void onnx_concat_from_sequence(onnx_call *c)
 {
-    const ig_onnx_value *s = sequence_of(c, 0);
+    const ig_onnx_value *s = sequence_of(c);
     const int64_t axis = call_attribute_int(c, "axis", 0);
     const bool stack = call_attribute_bool(c, "new_axis", false);
     if (!s)
