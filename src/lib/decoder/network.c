@@ -166,38 +166,49 @@ static ig_array *inner(decoder *d, int64_t layer, ig_array *x)
     return linear(d, ROLE_DOWN, layer, y, c->inner, c->width);
 }
 
-/* The weight of each expert for each token, 0 unless it is chosen: (T, experts). */
-static ig_array *route(decoder *d, int64_t layer, ig_array *x, int64_t tokens)
+/* The chosen experts of each token and their weights: both (T, used). */
+static ig_status route(decoder *d, int64_t layer, ig_array *x, ig_array *chosen[2])
 {
     const decoder_config *c = &d->config;
-    ig_array *scores = linear(d, ROLE_ROUTER, layer, x, c->width, c->experts), *top[2];
+    ig_array *scores = linear(d, ROLE_ROUTER, layer, x, c->width, c->experts);
     scores = scores ? ig_softmax(scores, IG_AXES(-1)) : NULL;
-    if (!scores || ig_topk(scores, c->experts_used, -1, top) == 0)
-        return NULL;
-    ig_array *weights = top[0];
+    if (!scores || ig_topk(scores, c->experts_used, -1, chosen) == 0)
+        return error_waiting(IG_ERR_MEMORY);
     if (c->experts_normed)
-        weights = ig_divide(weights, ig_sum(weights, IG_AXES(-1), IG_DTYPE_NONE, true));
-    return ig_put_along_axis(ig_zeros(IG_SHAPE(tokens, c->experts), IG_F32), top[1], weights,
-                             IG_AXES(-1));
+        chosen[0] = ig_divide(chosen[0], ig_sum(chosen[0], IG_AXES(-1), IG_DTYPE_NONE, true));
+    return chosen[0] ? IG_OK : error_waiting(IG_ERR_MEMORY);
 }
 
-/* A product with the matrices of all experts: x (T, in) or (E, T, in) as (E, T, out). */
-static ig_array *experts(decoder *d, role r, int64_t layer, ig_array *x, int64_t in, int64_t out)
+/* A product with the matrices of experts: x (T, in) or (E, T, in) as (E, T, out). some: their indices; NULL: all. */
+static ig_array *experts(decoder *d, role r, int64_t layer, ig_array *x, ig_array *some, int64_t in,
+                         int64_t out)
 {
     ig_array *weight =
         x ? weight_get(d, r, layer, false, false, IG_SHAPE(d->config.experts, out, in)) : NULL;
+    if (weight && some)
+        weight = ig_take(weight, some, IG_AXES(0));
     return weight ? ig_matmul(x, ig_matrix_transpose(ig_astype(weight, IG_F32))) : NULL;
 }
 
-/* All experts compute all tokens, and the weights leave out those that are not chosen. */
+/* For one token, and few experts of many, only the chosen ones are read. Otherwise all experts compute all tokens, and the
+ * weights leave out those that are not chosen. */
 static ig_array *mixture(decoder *d, int64_t layer, ig_array *x, int64_t tokens)
 {
+    enum { MANY = 3 };
     const decoder_config *c = &d->config;
-    ig_array *weights = route(d, layer, x, tokens);
-    ig_array *gate = activate(c, experts(d, ROLE_EXPERT_GATE, layer, x, c->width, c->expert_inner));
-    ig_array *up = experts(d, ROLE_EXPERT_UP, layer, x, c->width, c->expert_inner);
+    const bool few = tokens == 1 && c->experts >= MANY * c->experts_used;
+    ig_array *chosen[2];
+    if (!x || route(d, layer, x, chosen) != IG_OK)
+        return NULL;
+    ig_array *some = few ? ig_reshape(chosen[1], IG_SHAPE(c->experts_used)) : NULL;
+    ig_array *weights = few ? chosen[0]
+                            : ig_put_along_axis(ig_zeros(IG_SHAPE(tokens, c->experts), IG_F32),
+                                                chosen[1], chosen[0], IG_AXES(-1));
+    ig_array *gate = experts(d, ROLE_EXPERT_GATE, layer, x, some, c->width, c->expert_inner);
+    ig_array *up = experts(d, ROLE_EXPERT_UP, layer, x, some, c->width, c->expert_inner);
+    gate = activate(c, gate);
     ig_array *y = gate && up ? ig_multiply(gate, up) : NULL;
-    y = experts(d, ROLE_EXPERT_DOWN, layer, y, c->expert_inner, c->width);
+    y = experts(d, ROLE_EXPERT_DOWN, layer, y, some, c->expert_inner, c->width);
     if (!y || !weights)
         return NULL;
     weights = ig_expand_dims(ig_permute_dims(weights, IG_AXES(1, 0)), IG_AXES(-1)); /* (E, T, 1) */
