@@ -194,8 +194,8 @@ __device__ void pipeline_consumer_wait_prior(pipeline<ig_scope> &)
 
 /* Copies the part of one thread out of n. */
 template <typename ig_t, typename ig_u>
-__device__ void ig_copy(ig_t *ig_to, const ig_u *ig_from, unsigned long ig_bytes, unsigned ig_rank,
-                        unsigned ig_n)
+__device__ void ig_copy_part(ig_t *ig_to, const ig_u *ig_from, unsigned long ig_bytes,
+                             unsigned ig_rank, unsigned ig_n)
 {
     if constexpr (sizeof(ig_t) % 4 == 0) {
         for (unsigned long ig_i = ig_rank; ig_i < ig_bytes / 4; ig_i += ig_n)
@@ -205,16 +205,16 @@ __device__ void ig_copy(ig_t *ig_to, const ig_u *ig_from, unsigned long ig_bytes
             ((unsigned char *)ig_to)[ig_i] = ((const unsigned char *)ig_from)[ig_i];
     }
 }
-template <typename ig_t, typename ig_u, typename ig_size, typename ig_sync>
-__device__ void memcpy_async(ig_t *ig_to, const ig_u *ig_from, ig_size ig_bytes, ig_sync &)
+template <typename ig_t, typename ig_u, typename ig_size_type, typename ig_sync>
+__device__ void memcpy_async(ig_t *ig_to, const ig_u *ig_from, ig_size_type ig_bytes, ig_sync &)
 {
-    ig_copy(ig_to, ig_from, (unsigned long)ig_bytes, 0, 1);
+    ig_copy_part(ig_to, ig_from, (unsigned long)ig_bytes, 0, 1);
 }
-template <typename ig_group, typename ig_t, typename ig_u, typename ig_size, typename ig_sync>
+template <typename ig_group, typename ig_t, typename ig_u, typename ig_size_type, typename ig_sync>
 __device__ void memcpy_async(const ig_group &ig_g, ig_t *ig_to, const ig_u *ig_from,
-                             ig_size ig_bytes, ig_sync &)
+                             ig_size_type ig_bytes, ig_sync &)
 {
-    ig_copy(ig_to, ig_from, (unsigned long)ig_bytes, ig_g.thread_rank(), ig_g.size());
+    ig_copy_part(ig_to, ig_from, (unsigned long)ig_bytes, ig_g.thread_rank(), ig_g.size());
 }
 #endif
 
