@@ -99,3 +99,11 @@ struct ig_integers {
 };
 template <typename ig_t, ig_t... ig_i> struct ig_integers<ig_t, 0, ig_i...> { using type = integer_sequence<ig_t, ig_i...>; };
 template <typename ig_t, ig_t ig_n> using make_integer_sequence = typename ig_integers<ig_t, (unsigned long)ig_n>::type;
+
+template <typename ig_t, typename ig_u> concept same_as = is_same_v<ig_t, ig_u>;
+template <typename ig_t, typename ig_u> concept convertible_to = is_convertible_v<ig_t, ig_u>;
+template <typename ig_t, typename ig_u> concept derived_from = is_base_of_v<ig_u, ig_t>;
+template <typename ig_t> concept integral = is_integral_v<ig_t>;
+template <typename ig_t> concept signed_integral = is_integral_v<ig_t> && is_signed_v<ig_t>;
+template <typename ig_t> concept unsigned_integral = is_integral_v<ig_t> && is_unsigned_v<ig_t>;
+template <typename ig_t> concept floating_point = is_floating_point_v<ig_t>;

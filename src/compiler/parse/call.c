@@ -126,10 +126,12 @@ static bool hides(const candidate *a, const candidate *b)
 
 int function_specificity(const function_decl *f)
 {
-    int n = -(int)f->n_params - (f->pack.is_there ? 10000 : 0);
+    int n = (f->constraint || f->also ? 10 : 0) - (int)f->n_params - (f->pack.is_there ? 10000 : 0);
     for (uint32_t i = 0; i < f->n_parameters; i++)
         for (const kernel_type *t = f->parameters[i].type; t->of && t->of != t; t = t->of)
             n += 100;
+    for (uint32_t i = 0; i < f->n_params; i++)
+        n += f->params[i].constraint ? 10 : 0;
     return n;
 }
 

@@ -73,7 +73,11 @@ static unsigned head_flags(const kernel_token *t, const kernel_token **bounds)
 void declare_function_template(parser *p, template_param *params, uint32_t n,
                                const kernel_type *object)
 {
-    function_decl f = {.params = params, .n_params = n, .head = p->t, .place = p->t->place};
+    function_decl f = {.params = params,
+                       .n_params = n,
+                       .head = p->t,
+                       .constraint = p->constraint,
+                       .place = p->t->place};
     if (object && !at_word(p, KEYWORD_static) && p->t[1].keyword != KEYWORD_static) {
         f.is_method = true;
         f.object = object;
@@ -107,6 +111,9 @@ void declare_function_template(parser *p, template_param *params, uint32_t n,
         while (t < end && t->kind != TOKEN_LBRACE && !(f.is_constructor && t->kind == TOKEN_COLON))
             t = t->kind == TOKEN_LPAREN ? skip_group(t) : t + 1;
         f.body = t;
+        for (t = p->t; t < f.body && !f.also; t = skip_item(t))
+            if (t->kind == TOKEN_NAME && t->as.name == name_of(p, "requires"))
+                f.also = t + 1;
     }
     if (f.is_constructor)
         f.name = name_of(p, "constructor");
@@ -200,6 +207,8 @@ void parse_template(parser *p)
         declare_alias_template(p, params, n);
     } else if (at_word(p, KEYWORD_friend)) {
         /* a use of it is reported as an unknown name */
+    } else if (n && accept_value_template(p, params, n)) {
+        /* declared */
     } else if (n) {
         declare_function_template(p, params, n, NULL);
     } else {

@@ -294,7 +294,8 @@ bool template_deduce(parser *p, function_decl *f, const template_arg *given, uin
         return false;
     if (!deduction_end(&d, out))
         return false;
-    return template_defaults(p, f->scope, f->params, f->n_params, out) < 0;
+    return template_defaults(p, f->scope, f->params, f->n_params, out) < 0 &&
+           constraints_hold(p, f, *out);
 }
 
 /* ---- partial specializations ------------------------------------------------------------------ */

@@ -247,6 +247,10 @@ static kernel_expr *parse_named(parser *p)
     case SYMBOL_SPECIAL: return y->special(p, y->which, place);
     case SYMBOL_MAKE: return parse_make(p, y->as.type, place);
     case SYMBOL_GRID: return use_grid(p, y->as.number, place);
+    case SYMBOL_STRUCT_TEMPLATE:
+        if (y->as.syntax->is_value)
+            return value_template(p, y->as.syntax, place);
+        break;
     default: break;
     }
     parser_fail(p, place, "%s is a %s, not a value", token_text(p, last),
@@ -471,6 +475,9 @@ static kernel_expr *parse_primary(parser *p)
     case TOKEN_NAME:
         if (p->t->kind == TOKEN_NAME && p->t->keyword)
             return parse_keyword(p);
+        if (p->t->kind == TOKEN_NAME && p->t->as.name == name_of(p, "requires") &&
+            (p->t[1].kind == TOKEN_LPAREN || p->t[1].kind == TOKEN_LBRACE))
+            return parse_requires(p);
         return at_type(p) ? parse_functional_cast(p) : parse_named(p);
     default: parser_fail(p, p->t->place, "expected an expression, found %s", token_text(p, p->t));
     }

@@ -88,7 +88,8 @@ static const struct {
      "bool_constant true_type false_type void_t remove_reference remove_reference_t "
      "remove_volatile "
      "remove_cv remove_cv_t remove_cvref_t decay decay_t add_pointer add_pointer_t index_sequence "
-     "make_index_sequence index_sequence_for integer_sequence make_integer_sequence"},
+     "make_index_sequence index_sequence_for integer_sequence make_integer_sequence same_as "
+     "convertible_to derived_from integral signed_integral unsigned_integral floating_point"},
     {PART_groups, "ig_reduce_tile ig_reduce_lanes ig_copy_group ig_plus_tile ig_plus_lanes "
                   "ig_less_tile ig_less_lanes "
                   "ig_greater_tile ig_greater_lanes ig_bit_and_tile ig_bit_and_lanes "

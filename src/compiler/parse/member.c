@@ -31,6 +31,8 @@ static void method_add(parser *p, kernel_struct *s, unsigned flags, declarator *
     s->has_methods = true;
     const bool is_const = accept_word(p, KEYWORD_const);
     while (at(p, TOKEN_NAME) || at(p, TOKEN_AMP) || at(p, TOKEN_AND_AND)) { /* noexcept, override */
+        if (accept_requires(p))
+            continue;
         p->t++;
         if (at(p, TOKEN_LPAREN))
             p->t = skip_group(p->t);

@@ -125,7 +125,8 @@ typedef struct template_list {
 typedef struct template_param {
     kernel_name *name; /* or NULL */
     bool is_pack, is_template;
-    struct template_param *of_it; /* of a template: its parameters */
+    const kernel_token *constraint; /* at the concept that its argument fulfils, or NULL */
+    struct template_param *of_it;   /* of a template: its parameters */
     uint32_t n_of_it;
     const kernel_token *type; /* of a value: its type; NULL: the parameter is a type */
     bool checked;             /* the type has template arguments, so it may not exist */
@@ -167,13 +168,15 @@ typedef struct kernel_syntax {
     const kernel_token *body; /* at '{', NULL if it is not defined */
     scope *scope;
     bool is_union, open;
-    bool is_private;           /* while it is parsed: the current access is not public */
-    bool has_default;          /* a constructor that is "= default" */
-    bool has_hidden;           /* a constructor that is not supported */
-    bool has_copy;             /* a copy or move constructor of the source */
-    bool hides_copy;           /* one that only the host has */
-    bool hides_destructor;     /* a destructor that only the host has */
-    bool virtual_end;          /* its destructor is virtual */
+    bool is_private;       /* while it is parsed: the current access is not public */
+    bool has_default;      /* a constructor that is "= default" */
+    bool has_hidden;       /* a constructor that is not supported */
+    bool has_copy;         /* a copy or move constructor of the source */
+    bool hides_copy;       /* one that only the host has */
+    bool hides_destructor; /* a destructor that only the host has */
+    bool virtual_end;      /* its destructor is virtual */
+    bool is_value; /* a template of a value: alias is at its type, or at a concept's condition */
+    bool is_concept;
     uint32_t pattern;          /* of a parameter that stands for itself: 1 + its index; else 0 */
     function_decl *implicit;   /* the functions that C++ adds to it, by next_kernel */
     const kernel_token *alias; /* of "template <...> using name = type": at the type */
@@ -280,6 +283,8 @@ struct function_decl {
     template_param *params;
     uint32_t n_params;
     const kernel_token *head; /* of a template: its specifiers */
+    const kernel_token *constraint,
+        *also;                /* of a template: at the conditions after "requires", or NULL */
     const kernel_token *body; /* at '{', NULL: not defined */
     const kernel_token *bounds;
     const kernel_type *result;
@@ -407,8 +412,9 @@ struct kernel_parser {
     uint32_t n_instances, n_globals, n_entries;
     kernel_function **functions_end;
     kernel_entry **entries_end;
-    bool patterns;    /* template parameters stand for themselves */
-    uint32_t library; /* the parts of the library that are parsed, as bits */
+    bool patterns;                  /* template parameters stand for themselves */
+    uint32_t library;               /* the parts of the library that are parsed, as bits */
+    const kernel_token *constraint; /* the condition after "template <...> requires", or NULL */
     int auto_at; /* the parameter of a generic lambda that the next "auto" is, from 1; 0: none */
     const kernel_token *pack_dots; /* of a parameter "Ts... args": the dots, before its name */
     int pack_at; /* the element that a pack's name means inside a repeated pattern; -1: outside */
@@ -563,6 +569,21 @@ declarator template_signature(parser *p, function_decl *f, scope *s, specifiers 
 /* The function to call; it is queued for parsing. */
 kernel_function *instance_use(parser *p, kernel_instance *i, kernel_place place);
 void instance_parse(parser *p, kernel_instance *i);
+
+/* concept.c */
+/* "requires ..." after the parameters of a template: its condition is skipped. NULL: there is none. */
+const kernel_token *accept_requires(parser *p);
+/* "concept name = condition;" or "constexpr T name = value;": false if it is neither. */
+bool accept_value_template(parser *p, template_param *params, uint32_t n);
+/* The value of a template of a value, at its "<". */
+kernel_expr *value_template(parser *p, const kernel_syntax *s, kernel_place place);
+kernel_expr *parse_requires(parser *p); /* "requires (T x) {...}" */
+/* The concept before a parameter's name; NULL: there is none. */
+const kernel_token *accept_concept(parser *p);
+/* True if the arguments fulfil the conditions of a template. */
+bool constraints_hold(parser *p, const function_decl *f, template_list args);
+/* Declares parameters whose names are used where nothing is evaluated. */
+void name_parameters(parser *p, const declarator *d);
 
 /* deduce.c */
 /* Deduces the arguments of a template from a call; false if they do not fit. Explicit arguments come first.

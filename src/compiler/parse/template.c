@@ -34,6 +34,17 @@ static template_param parse_template_param(parser *p)
         made.n_of_it = parse_template_params(p, &made.of_it);
         made.is_template = true;
     }
+    made.constraint = accept_concept(p);
+    if (made.constraint) {
+        made.is_pack = accept(p, TOKEN_ELLIPSIS);
+        if (at(p, TOKEN_NAME))
+            made.name = expect_name(p, "a parameter of the template");
+        if (accept(p, TOKEN_ASSIGN)) {
+            made.init = p->t;
+            skip_argument(p);
+        }
+        return made;
+    }
     const bool value = at_word(p, KEYWORD_typename) && p->t[1].kind == TOKEN_NAME &&
                        (p->t[2].kind == TOKEN_SCOPE || p->t[2].kind == TOKEN_LT);
     if (!value && (accept_word(p, KEYWORD_typename) || accept_word(p, KEYWORD_class))) {
@@ -93,6 +104,7 @@ uint32_t parse_template_params(parser *p, template_param **params)
             break;
     }
     expect_close_angle(p);
+    p->constraint = accept_requires(p);
     return n;
 }
 
@@ -392,7 +404,7 @@ const char *template_text(parser *p, template_list list, bool mangled)
 /* ---- instances -------------------------------------------------------------------------------- */
 
 /* Declares the parameters for the type of the result: "-> decltype(a + b)". */
-static void name_parameters(parser *p, const declarator *d)
+void name_parameters(parser *p, const declarator *d)
 {
     for (uint32_t i = 0; i < d->n_parameters; i++) {
         const parameter *a = &d->parameters[i];

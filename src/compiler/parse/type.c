@@ -286,7 +286,8 @@ bool at_type(parser *p)
     if (!at(p, TOKEN_NAME) && !at(p, TOKEN_SCOPE))
         return false;
     const symbol *y = peek_name(p);
-    return y && (y->kind == SYMBOL_TYPE || y->kind == SYMBOL_STRUCT_TEMPLATE ||
+    return y && (y->kind == SYMBOL_TYPE ||
+                 (y->kind == SYMBOL_STRUCT_TEMPLATE && !y->as.syntax->is_value) ||
                  (y->kind == SYMBOL_PACK && y->as.pack->is_types));
 }
 
