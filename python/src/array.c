@@ -88,6 +88,8 @@ static PyObject *binary(PyObject *a, PyObject *b, binary_function f)
     if (traced_meets(a, b))
         return traced_binary(a, b, f);
     PyObject *number = number_binary(a, b, op_of(f));
+    if (!number && !PyErr_Occurred())
+        number = few_binary(a, b, op_of(f));
     if (number || PyErr_Occurred() || !enter())
         return number;
     ig_array *x = to_operand(a, b), *y = x ? to_operand(b, a) : NULL;

@@ -255,6 +255,9 @@ int number_bits(PyObject *number, ig_dtype dtype, void *bits);
 /* An op of two operands of which one is an Array with a number; NULL without an exception if it takes arrays. The same in place: then o
  * has another number. */
 PyObject *number_binary(PyObject *a, PyObject *b, const ig_op *op);
+/* An op of a few elements of an array that is changed in a loop, such as a row, and a Python number; NULL without an exception if an
+ * evaluation has to do it. */
+PyObject *few_binary(PyObject *a, PyObject *b, const ig_op *op);
 bool number_in_place(PyObject *o, PyObject *b, const ig_op *op);
 /* The Python number of an Array with a number; NULL without an exception if it has none. */
 PyObject *number_object(PyObject *o);

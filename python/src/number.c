@@ -201,6 +201,48 @@ PyObject *number_binary(PyObject *a, PyObject *b, const ig_op *op)
     return dtype ? number_new(&bits, dtype) : NULL;
 }
 
+PyObject *few_binary(PyObject *a, PyObject *b, const ig_op *op)
+{
+    enum { MOST = 64, WIDEST = 8 };
+    PyObject *o = is_array(a) ? a : b;
+    uint64_t other[2], at[IG_MAX_NDIM] = {0};
+    char made[MOST * WIDEST];
+    region r;
+    const array_object *root = object(o)->view ? object(o)->view->root : NULL;
+    const ig_dtype dtype = root && root->eager ? array_dtype(o) : IG_DTYPE_NONE;
+    const char *data = op && dtype && a != b && !object(o)->view->part && !keeps_history()
+                           ? known_elements(root)
+                           : NULL;
+    if (!data || !adopted(o == a ? b : a, dtype, other))
+        return NULL;
+    array_region(o, &r);
+    int64_t count = 1, from = r.offset;
+    for (int axis = 0; axis < r.ndim; axis++)
+        count *= r.shape[axis];
+    const int64_t bytes = (int64_t)ig_dtype_bytes(dtype);
+    ig_dtype all = IG_DTYPE_NONE;
+    if (count < 1 || count > MOST)
+        return NULL;
+    for (int64_t k = 0; k < count; k++) {
+        const void *x = data + from * bytes;
+        uint64_t bits;
+        const ig_dtype one =
+            ig_op_constant(op, dtype, o == a ? x : other, o == a ? other : x, &bits);
+        if (!one || (all && one != all))
+            return NULL;
+        all = one;
+        memcpy(made + k * (int64_t)ig_dtype_bytes(one), &bits, ig_dtype_bytes(one));
+        for (int axis = r.ndim - 1; axis >= 0; axis--) { /* the next one in row-major order */
+            from += r.stride[axis];
+            if ((int64_t)++at[axis] < r.shape[axis])
+                break;
+            from -= r.stride[axis] * r.shape[axis];
+            at[axis] = 0;
+        }
+    }
+    return array_wrap(ig_scope_forget(ig_from_data(made, (ig_ints){r.shape, r.ndim}, all)));
+}
+
 bool number_in_place(PyObject *o, PyObject *b, const ig_op *op)
 {
     uint64_t bits = 0;

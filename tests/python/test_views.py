@@ -1,6 +1,7 @@
 """Memory that arrays share: views, operators in place, assignments and iteration have NumPy's answers. Random programs run on both
 in lock step; arrays are compared after every step, evaluated or not."""
 import gc
+import operator
 import traceback
 
 from against import attempt, check, finish, ig, np, raises, rng, same, says
@@ -537,6 +538,27 @@ def kernels():
     same("a kernel writes to a view", x, np.asarray([0, 1, 4, 6, 8, 5], "f4"))
 
 
+def few_elements():
+    """Operators of rows of an array that is changed in a loop have the results of evaluations."""
+    for dtype in ("float32", "float64", "float16", "int32", "uint8"):
+        x = ig.asarray(elements((30, 3, 5), dtype))
+        for i in range(1, 25):
+            x[i] = x[i - 1] + 1
+        w = np.array(x)
+        for key in (3, (4, 1), (5, slice(None, None, -1)), (6, slice(None), slice(4, 0, -2))):
+            for number in (2, -1.5, 3):
+                for f in (operator.add, operator.sub, operator.mul, operator.truediv, operator.lt, operator.eq):
+                    for g in (lambda v: f(v, number), lambda v: f(number, v)):
+                        if not (np.dtype(dtype).kind == "u" and number < 0):
+                            got, want = g(x[key]), g(ig.asarray(w[key]))
+                            same(f"{f.__name__} of {dtype} and {number} at {key}", got, np.asarray(want))
+    x = ig.asarray(elements((30, 4), "float64"))
+    for i in range(1, 25):
+        x[i] = x[i - 1] * 2 - 1
+    grad = ig.grad(lambda s: sum((x[i] * 2 * s).sum() for i in range(3)))(1.0)
+    check("a gradient with such rows", abs(float(grad) - 2 * float(np.array(x)[:3].sum())) < 1e-3 * (1 + abs(float(grad))))
+
+
 def loops():
     """Loops over elements of arrays that are evaluated or not, also while something else holds the elements."""
     for n in (5, 40):
@@ -613,6 +635,6 @@ def copies():
     raises("order", ValueError, lambda: ig.array([[1]], order="F"), "row-major")
 
 
-for test in (cases, shared, copies, numbers, lists, attributes, exports, held, gradients, kernels, loops, constants, random_programs):
+for test in (cases, shared, copies, numbers, lists, attributes, exports, held, gradients, kernels, few_elements, loops, constants, random_programs):
     attempt(test.__name__, test)
 finish()
