@@ -299,6 +299,7 @@ def other_names():
     check("MLX's names", optimizer.lr == 0.2 and ig.fast.rms_norm(ig.ones((2, 2)), ig.ones(2)).shape == (2, 2) and
           float(ig.nn.losses.mse_loss(ig.ones(2), ig.zeros(2))) == 1 and
           ig.nn.losses.cross_entropy(ig.ones((2, 2)), ig.asarray([0, 1])).shape == (2,))
+    check("Parameter", isinstance(net[0].weight, ig.nn.Parameter) and not isinstance(1.0, ig.nn.Parameter))
     check("platforms", ig.devices()[0].platform == ig.default_backend() == "cpu")
     check("lists", ig.around([1.5, 2.5]).tolist() == [2, 2] and ig.heaviside([-1.0, 0.0, 1.0], 0.5).tolist() == [0, 0.5, 1])
 

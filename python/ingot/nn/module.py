@@ -256,11 +256,18 @@ def _collect(value, name, found):
         _collect(item, f"{name}.{key}" if name else str(key), found)
 
 
-def Parameter(data, requires_grad=True):
+class _Parameters(type):
+    def __instancecheck__(cls, x):
+        return type(x) is _ingot.Array
+
+
+class Parameter(metaclass=_Parameters):
     """A trained array. Every array of floats that is an attribute of a module is one."""
-    if not requires_grad:
-        raise ValueError("Parameter: for an array that is not trained use register_buffer(name, array)")
-    return _ingot.asarray(data, copy=True)
+
+    def __new__(cls, data, requires_grad=True):
+        if not requires_grad:
+            raise ValueError("Parameter: for an array that is not trained use register_buffer(name, array)")
+        return _ingot.asarray(data, copy=True)
 
 
 def value_and_grad(model, function):
