@@ -95,7 +95,7 @@ if ! "$ingot" devices 2>/dev/null | grep -q '^cuda:0'; then
         exit
     fi
     programs=$(grep -L '^/\* libraries:' $programs) # they start CUDA's own driver
-    [ -z "${IG_TEST_QUICK:-}" ] || programs=$(awk 'NR % 4 == 0' <<<"$programs")
+    [ -z "${IG_TEST_QUICK:-}" ] || programs=$(awk 'NR % 8 == 0' <<<"$programs")
     at_all run_idle
     for program in $programs; do
         check "$(basename "$program") by NVRTC" compiles "$program"
