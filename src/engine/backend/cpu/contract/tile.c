@@ -51,7 +51,7 @@ typedef struct sheet {
 static void tile_unpack(const contraction *c, const worker_state *w, int side, int64_t first,
                         int64_t n, int64_t block)
 {
-    enum { LINE = 64 };
+    enum { LINE = 64, AHEAD = 2048 };
     const cpu_level *level = cpu_level_now();
     const operand *o = &c->p->in[side];
     const bool run = axis_group_is_contiguous(&c->k[side]), lanes = o->dtype == IG_F32;
@@ -69,8 +69,8 @@ static void tile_unpack(const contraction *c, const worker_state *w, int side, i
             offset[i] = at + point[i];
         if (run) {
             const int64_t next = (int64_t)((double)(at + k) * each);
-            for (int64_t i = 0; i < bytes; i += LINE) /* the next block of k */
-                __builtin_prefetch(w->from[side] + next + i);
+            for (int64_t i = 0; i < bytes; i += LINE) /* rows that follow soon */
+                __builtin_prefetch(w->from[side] + next + AHEAD + i);
             level->unpack(o->stored, k, to, w->from[side], at);
         }
         if (!run)
