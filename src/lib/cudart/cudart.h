@@ -189,6 +189,15 @@ uint64_t cudart_memory_used(void);
 /* All memory that kernels may use, and freed memory that was not reused, sorted by address. Release with
  * memory_free. */
 kernel_memory *cudart_memory_list(int *n);
+/* The pages of the managed memory that an address lies in, and a description; false: it is other memory. */
+bool cudart_memory_managed(const void *at, char **begin, size_t *bytes, char *what, size_t room);
+
+/* Guards of managed memory under a check: see early.c. add: a kernel writes the memory at `at`; on: until the next call;
+ * off: reports what was touched; forget: the work is complete. */
+void cudart_early_add(const void *at, const char *kernel, cudart_call_site launch);
+void cudart_early_on(void);
+void cudart_early_off(void);
+void cudart_early_forget(void);
 /* Reports memory that was not freed. */
 void cudart_memory_leaks(void);
 /* Units that the program loads: parses one without keeping it, with the kernels whose instances are named; compiles one,

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* ROUND_BYTES: the row alignment of cudaMallocPitch, and the slack after each allocation, since kernels may
  * read slightly past their data, as on a GPU. ALIGN_BYTES: the alignment of each allocation, as CUDA
@@ -256,14 +257,35 @@ void cudart_memory_leaks(void)
 
 /* ---- calls ---- */
 
+static size_t page_bytes(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+
+/* Whether memory of this kind has pages of its own, for guards. */
+static bool has_pages(const backend *dev, int kind)
+{
+    return cudart_watch_checks() && kind == IG_CUDA_MANAGED && !dev->language;
+}
+
+bool cudart_memory_managed(const void *at, char **begin, size_t *bytes, char *what, size_t room)
+{
+    const range *r = live_range_of(at);
+    if (!r || !r->asked || !has_pages(cudart_device(), r->kind))
+        return false;
+    *begin = r->at;
+    *bytes = (r->bytes + page_bytes() - 1) / page_bytes() * page_bytes();
+    describe(r, what, room);
+    return true;
+}
+
 static int allocate(const backend *dev, void **at, size_t bytes, int kind)
 {
     ig_device_info info = {0};
     if (dev->describe(dev, &info) != IG_OK || (info.memory && bytes > info.memory))
         return cudaErrorMemoryAllocation;
     const size_t room = (bytes + 2 * ROUND_BYTES - 1) / ROUND_BYTES * ROUND_BYTES;
-    buffer *b = dev->alloc(dev, room + ALIGN_BYTES);
-    *at = b ? place(dev, b, bytes, kind, ALIGN_BYTES) : NULL;
+    const bool guarded = has_pages(dev, kind); /* then its pages hold nothing else */
+    const size_t align = guarded ? page_bytes() : ALIGN_BYTES;
+    buffer *b = dev->alloc(dev, room + (guarded ? 2 : 1) * align);
+    *at = b ? place(dev, b, bytes, kind, align) : NULL;
     buffer_release(b);
     if (!*at)
         return cudaErrorMemoryAllocation;

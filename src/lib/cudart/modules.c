@@ -28,7 +28,8 @@ struct state {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct state *states;
-static int fatal; /* the error of a running kernel; it stays until the device is reset */
+static bool keeps_guards; /* the current call prepares or makes a launch: see early.c */
+static int fatal;         /* the error of a running kernel; it stays until the device is reset */
 
 /* ---- the device ---- */
 
@@ -46,6 +47,8 @@ const backend *cudart_begin(int *error)
 {
     const backend *dev = cudart_device();
     pthread_mutex_lock(&lock);
+    cudart_early_off();
+    keeps_guards = false;
     *error = fatal;
     if (!*error)
         return dev;
@@ -58,6 +61,10 @@ const backend *cudart_begin(int *error)
 int cudart_end(int error)
 {
     cudart_call_site_end();
+    if (keeps_guards)
+        cudart_early_on();
+    else
+        cudart_early_forget();
     pthread_mutex_unlock(&lock);
     return cudart_set_last_error(error);
 }
@@ -411,6 +418,7 @@ int modules_check(const cudart_shape *s)
                s->block[i] <= block_most[i] && s->block[i] <= dev->limits.thread_at[i];
         threads *= s->block[i];
     }
+    keeps_guards = true;
     error = fits && threads <= threads_most(dev) ? cudaSuccess : cudaErrorInvalidConfiguration;
     cudart_watch_launched(error, s->is_call, s->at);
     return cudart_end(error);
@@ -601,6 +609,13 @@ static int start(const backend *dev, ig_cuda_kernel *k, ig_module *m, const modu
                      .packed = dev->language ? NULL : packed};
     memcpy(l.base.grid, sh->grid, sizeof l.base.grid);
     memcpy(l.base.block, sh->block, sizeof l.base.block);
+    for (int i = 0; i < ready->info->n_params && cudart_watch_checks(); i++) {
+        const char *at;
+        if (!ready->info->params[i].is_pointer || !ready->info->params[i].is_written)
+            continue;
+        memcpy(&at, packed + ready->offsets[i], sizeof at);
+        cudart_early_add(at, ready->info->name, sh->at);
+    }
     ig_status status = dev->language ? bind(dev, ready, packed, args) : IG_OK;
     if (status == IG_OK)
         status = cudart_watch_launch(m, dev, name_in(m, k), ready, &l, &endless);
@@ -663,6 +678,7 @@ int modules_launch(ig_cuda_kernel *k, const cudart_shape *s, void *const *args, 
     const backend *dev = cudart_begin(&error);
     if (!dev)
         return error;
+    keeps_guards = true;
     error = launch_prepared(dev, k, s, args, sizes, n);
     cudart_watch_launched(error, s->is_call, s->at);
     return cudart_end(error);

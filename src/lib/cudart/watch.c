@@ -327,6 +327,7 @@ __attribute__((destructor)) static void watch_end(void)
     fflush(stdout);
     if (watch.check) {
         tell_unseen();
+        cudart_early_off();
         cudart_memory_leaks();
         tell_sum();
     }
