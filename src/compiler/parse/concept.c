@@ -66,7 +66,8 @@ bool accept_value_template(parser *p, template_param *params, uint32_t n)
 {
     const bool is_concept = at_name(p, "concept");
     const kernel_token *name = is_concept ? p->t + 1 : value_name(p->t);
-    if (!name || (!is_concept && name[-1].keyword == KEYWORD_operator))
+    if (!name || name->kind != TOKEN_NAME || name->keyword ||
+        (is_concept ? name[1].kind != TOKEN_ASSIGN : name[-1].keyword == KEYWORD_operator))
         return false;
     kernel_syntax *made = kernel_arena_new(p->arena, sizeof *made);
     *made = (kernel_syntax){.name = name->as.name,

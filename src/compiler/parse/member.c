@@ -215,7 +215,7 @@ static void parse_fields(parser *p, kernel_struct *s, const specifiers *spec)
             p->t--; /* back at the token that ends it */
             return;
         }
-        if (!d.name && !at(p, TOKEN_COLON))
+        if (!d.name && (!at(p, TOKEN_COLON) || spec->flags & IS_STATIC))
             parser_fail(p, d.place, "expected the name of a member, found %s", token_text(p, p->t));
         if (spec->flags & IS_STATIC) {
             static_member(p, spec, &d);
