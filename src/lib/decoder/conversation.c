@@ -119,7 +119,7 @@ static int32_t *prompt_make(const conversation *c, int64_t *n)
 {
     text variables = {0};
     json_add(&variables, "{bos_token: %s, eos_token: %s, add_generation_prompt: %hhd, messages: [",
-             tokens_begin_text(c->k), tokens_end_text(c->k), true);
+             tokens_begin_text(c->k), tokens_end_text(c->k), (bool)true);
     text_add(&variables, "%s", c->messages.at ? c->messages.at : "");
     json_add(&variables, "]}");
     const size_t bytes = variables.used;

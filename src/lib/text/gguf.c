@@ -160,7 +160,7 @@ static ig_status added_write(const source *s, text *t)
         if (!name)
             return IG_ERR_MEMORY;
         json_add(t, "{id: %lld, content: %s, special: %hhd, normalized: %hhd}", (long long)i, name,
-                 kind != KIND_USER, false);
+                 (bool)(kind != KIND_USER), (bool)false);
         memory_free(name);
     }
     json_add(t, "]");
@@ -218,15 +218,15 @@ static void pieces_write(const source *s, text *t)
         if (!s->scored)
             json_add(t,
                      "pre_tokenizer: {type: %s, pattern: {Regex: %s}, behavior: %s, invert: %hhd}",
-                     "Split", "[^\\n]+|[\\n]+", "Isolated", false);
+                     "Split", "[^\\n]+|[\\n]+", "Isolated", (bool)false);
         return;
     }
     json_add(t, "pre_tokenizer: {type: %s, pretokenizers: [", "Sequence");
     for (int i = 0; i < PATTERNS_MOST && s->pre->patterns[i]; i++)
         json_add(t, "{type: %s, pattern: {Regex: %s}, behavior: %s, invert: %hhd}", "Split",
-                 s->pre->patterns[i], "Isolated", false);
+                 s->pre->patterns[i], "Isolated", (bool)false);
     json_add(t, "{type: %s, add_prefix_space: %hhd, trim_offsets: %hhd, use_regex: %hhd}]}",
-             "ByteLevel", false, true, false);
+             "ByteLevel", (bool)false, (bool)true, (bool)false);
 }
 
 static ig_tokenizer *rest_parse(const source *s, subword_model *model)
