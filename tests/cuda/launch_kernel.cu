@@ -4,6 +4,7 @@ by address 42
 by type 2.5
 by table 3 4
 by instance 8
+with attributes 44 0
 */
 #include <stdio.h>
 
@@ -42,4 +43,16 @@ int main()
     cudaLaunchKernel((const void *)shift<3>, 1, 1, last, 0, NULL);
     cudaMemcpy(&h, d, sizeof h, cudaMemcpyDeviceToHost);
     printf("\nby instance %d\n", h);
+    cudaLaunchAttribute attributes[2];
+    attributes[0].id = cudaLaunchAttributeCooperative;
+    attributes[0].val.cooperative = 1;
+    attributes[1].id = cudaLaunchAttributePriority;
+    attributes[1].val.priority = 0;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = config.blockDim = dim3(1);
+    config.attrs = attributes;
+    config.numAttrs = 2;
+    const int error = cudaLaunchKernelEx(&config, put, d, 44);
+    cudaMemcpy(&h, d, sizeof h, cudaMemcpyDeviceToHost);
+    printf("with attributes %d %d\n", h, error);
 }

@@ -218,7 +218,7 @@ enum cudaSynchronizationPolicy {
     cudaSyncPolicyBlockingSync
 };
 
-/* Attributes, such as clusters, are for NVIDIA GPUs. The structs are CUDA's, as far as programs set them. */
+/* Attributes: other devices than NVIDIA GPUs refuse clusters of several blocks. The structs are CUDA's, as far as programs set them. */
 enum cudaLaunchAttributeID {
     cudaLaunchAttributeIgnore = 0,
     cudaLaunchAttributeAccessPolicyWindow = 1,
@@ -247,6 +247,7 @@ struct cudaLaunchAttribute {
     char pad[8 - sizeof(cudaLaunchAttributeID)];
     cudaLaunchAttributeValue val;
 };
+static_assert(sizeof(cudaLaunchAttribute) == 72, "the library reads them");
 struct cudaLaunchConfig_t {
     dim3 gridDim, blockDim;
     size_t dynamicSmemBytes;

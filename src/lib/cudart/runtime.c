@@ -305,9 +305,32 @@ int ig_cuda_push(const uint32_t grid[3], const uint32_t block[3], size_t shared_
     return cudart_set_last_error(error);
 }
 
+/* A cudaLaunchAttribute: its number, and its value as ints from byte 8 on. Returns false if the modules' target cannot
+ * obey it: clusters of several blocks. The others are hints, or orders that hold always. */
+static bool take_attribute(const char *attribute)
+{
+    enum { ID_COOPERATIVE = 2, ID_CLUSTER = 4, VALUE_AT = 8 };
+    static const int hints[] = {0, 1, 3, 5, 6, 8, 14};
+    int id, value[3];
+    memcpy(&id, attribute, sizeof id);
+    memcpy(value, attribute + VALUE_AT, sizeof value);
+    if (id == ID_COOPERATIVE)
+        pushed.cooperative = value[0] != 0;
+    if (id == ID_COOPERATIVE || id == ID_CLUSTER)
+        return id == ID_COOPERATIVE || (value[0] == 1 && value[1] == 1 && value[2] == 1);
+    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
+        if (id == hints[i])
+            return true;
+    return false;
+}
+
 int ig_cuda_push_attributes(const void *attributes, unsigned n)
 {
-    if (n && target() != &cudart_gpu) {
+    enum { ATTRIBUTE_BYTES = 72 };
+    bool fits = true;
+    for (unsigned i = 0; i < n && target() != &cudart_gpu; i++)
+        fits &= take_attribute((const char *)attributes + (size_t)i * ATTRIBUTE_BYTES);
+    if (!fits) {
         pushed.there = false;
         return cudart_set_last_error(cudaErrorNotSupported);
     }
@@ -344,7 +367,7 @@ int ig_cuda_launch_stub(const void *stub, void *const *args, int cooperative)
 {
     cudart_shape shape = cudart_shape_take();
     ig_cuda_kernel *k = kernel_of(stub);
-    shape.cooperative = cooperative;
+    shape.cooperative |= cooperative != 0;
     if (k && shape.there && cudart_is_captured(shape.stream))
         return cudart_set_last_error(cudart_capture_launch(k, &shape, args));
     return cudart_set_last_error(!k            ? cudaErrorInvalidDeviceFunction
