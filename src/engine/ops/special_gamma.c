@@ -275,14 +275,27 @@ static ig_array *slope_beta_b(ig_array *const *x, ig_array *y)
     return ig_multiply(y, psi_gap(x, 1));
 }
 
+/* If a or b is 0 or a negative integer, beta(a, b) is infinite, unless both are whole and their sum is below 1: then its
+ * absolute value is that of beta(1 - a - b, b) for the negative a. */
 ig_array *special_betaln(ig_array *a, ig_array *b)
 {
     static const special_slopes slopes = {{slope_betaln_a, slope_betaln_b}};
-    ig_array *x[2] = {a, b}, *is_below = special_below(ig_minimum(a, b), 0);
+    ig_array *low = ig_minimum(a, b), *high = ig_maximum(a, b), *zero = ig_float(0);
+    ig_array *pole = ig_logical_and(special_is_whole(low), ig_less_equal(low, zero));
+    ig_array *other = ig_logical_and(special_is_whole(high), ig_less_equal(high, zero));
+    ig_array *rest = ig_subtract(ig_subtract(ig_float(1), low), high);
+    ig_array *is_finite =
+        ig_logical_and(pole, ig_logical_and(ig_greater(rest, zero), ig_greater(high, zero)));
+    is_finite = ig_logical_and(is_finite, special_is_whole(high));
+    ig_array *is_infinite = ig_logical_and(ig_logical_or(pole, other), ig_logical_not(is_finite));
+    ig_array *x[2] = {a, b}, *is_below = special_below(low, 0), *one = ig_float(1);
     ig_array *below =
         ig_subtract(ig_add(special_lgamma(a), special_lgamma(b)), special_lgamma(ig_add(a, b)));
-    ig_array *y = betaln_of(ig_where(is_below, ig_float(1), a), ig_where(is_below, ig_float(1), b));
-    return special_with_slopes(ig_where(is_below, below, y), x, 2, &slopes);
+    is_below = ig_logical_and(is_below, ig_logical_not(is_finite));
+    ig_array *y = betaln_of(ig_where(is_below, one, ig_where(is_finite, rest, a)),
+                            ig_where(is_below, one, ig_where(is_finite, high, b)));
+    y = ig_where(is_infinite, ig_float(INFINITY), ig_where(is_below, below, y));
+    return special_with_slopes(y, x, 2, &slopes);
 }
 
 static ig_array *beta_of(ig_array *a, ig_array *b)
