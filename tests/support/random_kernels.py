@@ -29,6 +29,25 @@ FUNCTION unsigned folded(const int *p, unsigned n)
         h = (h ^ (unsigned)*p++) * 16777619u;
     return h;
 }
+FUNCTION unsigned mixed_0(unsigned a, unsigned b)
+{
+    return a * 31u + b;
+}
+FUNCTION unsigned mixed_1(unsigned a, unsigned b)
+{
+    return (a ^ b) >> 3;
+}
+FUNCTION unsigned mixed_2(unsigned a, unsigned b)
+{
+    return a - (b << 5);
+}
+typedef unsigned (*mixer)(unsigned, unsigned);
+FUNCTION unsigned mixed(unsigned which, unsigned a, unsigned b)
+{
+    mixer all[3] = {mixed_0, mixed_1, mixed_2};
+    mixer one = which % 5 ? all[which % 3] : mixed_1;
+    return one(a, b) + (one == mixed_2);
+}
 FUNCTION void turned(int *p, int n)
 {
     for (int i = 0; i < n / 2; i++) {
@@ -75,7 +94,7 @@ class Function:
 
     def __init__(self):
         self.variables = [("int", "i"), ("long long", "r")]
-        self.depth = self.count = 0
+        self.depth = self.count = self.labels = 0
 
     def pick(self, kinds=None):
         fitting = [v for v in self.variables if not kinds or v[0] in kinds]
@@ -119,6 +138,7 @@ class Function:
             f"(unsigned long long)min((int)({a}), (int)({b}))", f"(unsigned long long)max((int)({a}), (int)({b}))",
             f"(unsigned long long)__float_as_uint((float)(int)({a} % 4096))",
             f"(unsigned long long)__float2int_rn({self.real(3)})",
+            f"(unsigned long long)mixed((unsigned)({a} % 99), (unsigned)({b}), (unsigned)({a}))",
             f"(unsigned long long)folded(a, (unsigned)({a} % 6))", f"(unsigned long long)b[{a} % 3][{b} % 4]"])
 
     def real(self, depth=0):
@@ -211,7 +231,10 @@ class Function:
     def statement(self, inside=None):
         if self.depth > 3 or random.random() < 0.45:
             return random.choice([self.assign, self.declare])()
-        choice = random.randrange(7)
+        choice = random.randrange(8)
+        if choice == 7 and self.labels:
+            label = random.randrange(self.labels)
+            return f"if ({self.truth()} && j{label}++ < 2) goto again_{label};"
         if choice < 2:
             other = f" else {self.block(2, inside)}" if random.random() < 0.6 else ""
             return f"if ({self.truth()}) {self.block(2, inside)}{other}"
@@ -228,7 +251,13 @@ class Function:
         return self.declare()
 
     def text(self, name, statements=8):
-        body = "\n    ".join(self.statement() for _ in range(statements))
+        labels = random.sample(range(statements), random.choice([0, 0, 1, 2]) if statements > 2 else 0)  # for jumps back
+        body = ""
+        for n in range(statements):
+            if n in labels:
+                body += f"int j{self.labels} = 0;\nagain_{self.labels}:;\n    "
+                self.labels += 1
+            body += self.statement() + "\n    "
         sum_up = " ^ ".join(f"(unsigned long long)a[{i}] << {7 * i}" for i in range(5))
         last = " + ".join(f"3 * {self.value('unsigned long long')}" for _ in range(2))
         return (f"FUNCTION long long {name}(int i, const long long *s, long long r)\n{{\n"
