@@ -251,7 +251,8 @@ class Function:
         return self.declare()
 
     def text(self, name, statements=8):
-        labels = random.sample(range(statements), random.choice([0, 0, 1, 2]) if statements > 2 else 0)  # for jumps back
+        n_labels = random.choice([0, 0, 1, 2]) if statements > 2 else 0
+        labels = random.sample(range(statements), n_labels)  # for jumps back
         body = ""
         for n in range(statements):
             if n in labels:
