@@ -18,7 +18,7 @@ from ._files import load, open, save  # noqa: E402
 from ._kernel import kernel  # noqa: E402
 from ._views import array, ravel  # noqa: E402
 from .transform import (  # noqa: E402
-    checkpoint, checkpoint as remat, custom_grad, explain, grad, hessian, jacfwd, jacobian, jacrev, jit, jvp, linearize, value_and_grad, vjp, vmap)
+    checkpoint, custom_grad, explain, grad, hessian, jacfwd, jacobian, jacrev, jit, jvp, linearize, remat, value_and_grad, vjp, vmap)
 from .tree_util import tree_map  # noqa: E402
 from . import tree_util  # noqa: E402
 

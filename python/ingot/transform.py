@@ -376,6 +376,9 @@ def checkpoint(fun):
     return wrapped
 
 
+remat = checkpoint  # of JAX
+
+
 def custom_grad(fun, rule):
     """The function with another gradient: rule(inputs, out, g) returns the gradients of the arrays in the arguments,
     None for zero. The function has one array as its result. Arrays that it knows from outside have no gradient."""
