@@ -2,6 +2,7 @@
  * header before them. cli/cuda/device.c takes the names in std from here. */
 #ifndef INGOT_NVRTC_H
 #define INGOT_NVRTC_H
+/* clang-format off */
 
 #define __INGOT__ 1
 
@@ -27,6 +28,13 @@ typedef unsigned int uint;
 typedef unsigned short ushort;
 typedef unsigned char uchar;
 typedef unsigned long ulong;
+
+/* Conditions of graphs, which the library evaluates between launches. */
+typedef unsigned long long cudaGraphConditionalHandle;
+__device__ inline void cudaGraphSetConditional(cudaGraphConditionalHandle handle, unsigned int value)
+{
+    *(unsigned int *)handle = value;
+}
 
 /* Macros of the compiler's own headers (src/compiler/pp/headers.c). */
 #include "ingot/limits.h"

@@ -557,10 +557,7 @@ int ig_cuda_graph_condition_new(unsigned long long *handle, ig_cuda_graph *g, un
                                 int is_set)
 {
     cudart_condition c = {NULL, initial, is_set != 0};
-    int error = cudart_refuse_gpu();
-    if (error)
-        return error;
-    error = g ? block_new(sizeof initial, false, &c.memory) : cudaErrorInvalidValue;
+    int error = g ? block_new(sizeof initial, false, &c.memory) : cudaErrorInvalidValue;
     if (!error) {
         error = ig_cuda_fill(c.memory->at, sizeof initial, 0, sizeof initial, 1, NULL, 0);
         if (!error)
