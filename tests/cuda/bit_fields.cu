@@ -212,26 +212,10 @@ __global__ void sums(Item *items, Item by_value)
     items[i].total = first.total + by_value.total * i;
 }
 
-HD void run_all(Out *out)
-{
-    int n = 0;
-    CASES(RUN_CASE)
-}
-
-__global__ void run(Out *out) { run_all(out); }
+#include "run_cases.h"
 
 int main()
 {
-    static const char *const names[] = {CASES(NAME_CASE)};
-    static Out host[sizeof names / sizeof *names], device[sizeof names / sizeof *names];
-    Out *d;
-    cudaMalloc(&d, sizeof device);
-    cudaMemset(d, 0, sizeof device);
-    run<<<1, 1>>>(d);
-    if (cudaMemcpy(device, d, sizeof device, cudaMemcpyDeviceToHost) != cudaSuccess)
-        return 1;
-    run_all(host);
-    cudaFree(d);
     Item *items, by_value = {};
     int equal = 0;
     cudaMallocManaged(&items, 100 * sizeof *items);
@@ -245,5 +229,5 @@ int main()
                  items[i].total == (1ull << 40) + 3 * i;
     cudaFree(items);
     printf("%d sums are equal\n", equal);
-    return compare(names, host, device, sizeof names / sizeof *names);
+    return run_cases();
 }

@@ -627,25 +627,6 @@ HD void test(Out &o)
         X(moves) X(reference_member) X(copies_and_moves) X(derived) X(temporaries) X(early_return) \
             X(paths) X(switches) X(results) X(arrays) X(owner) X(guards) X(maybe_made)
 
-HD void run_all(Out *out)
-{
-    int n = 0;
-    CASES(RUN_CASE)
-}
+#include "run_cases.h"
 
-__global__ void run(Out *out) { run_all(out); }
-
-int main()
-{
-    static const char *const names[] = {CASES(NAME_CASE)};
-    static Out host[sizeof names / sizeof *names], device[sizeof names / sizeof *names];
-    Out *d;
-    cudaMalloc(&d, sizeof device);
-    cudaMemset(d, 0, sizeof device);
-    run<<<1, 1>>>(d);
-    if (cudaMemcpy(device, d, sizeof device, cudaMemcpyDeviceToHost) != cudaSuccess)
-        return 1;
-    run_all(host);
-    cudaFree(d);
-    return compare(names, host, device, sizeof names / sizeof *names);
-}
+int main() { return run_cases(); }

@@ -698,13 +698,7 @@ HD void test(Out &o)
         X(pointers) X(quadrature) X(flood) X(jumps) X(backward) X(nested) X(machine) X(both) \
             X(constants) X(lambdas)
 
-HD void run_all(Out *out)
-{
-    int n = 0;
-    CASES(RUN_CASE)
-}
-
-__global__ void run(Out *out) { run_all(out); }
+#include "run_cases.h"
 
 // Threads of a warp that take different paths.
 HD int different(int i)
@@ -721,16 +715,6 @@ __global__ void lanes(int *x)
 
 int main()
 {
-    static const char *const names[] = {CASES(NAME_CASE)};
-    static Out host[sizeof names / sizeof *names], device[sizeof names / sizeof *names];
-    Out *d;
-    cudaMalloc(&d, sizeof device);
-    cudaMemset(d, 0, sizeof device);
-    run<<<1, 1>>>(d);
-    if (cudaMemcpy(device, d, sizeof device, cudaMemcpyDeviceToHost) != cudaSuccess)
-        return 1;
-    run_all(host);
-    cudaFree(d);
     int *x, y[96], wrong = 0;
     cudaMalloc(&x, sizeof y);
     lanes<<<2, 48>>>(x);
@@ -739,5 +723,5 @@ int main()
     for (int i = 0; i < 96; i++)
         wrong += y[i] != different(i);
     printf("%d threads differ\n", wrong);
-    return compare(names, host, device, sizeof names / sizeof *names);
+    return run_cases();
 }

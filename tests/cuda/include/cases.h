@@ -1,5 +1,6 @@
 // The programs that compare the device with the host's compiler case by case: each case records numbers. A program
-// names its namespaces in CASES(X).
+// names its namespaces in CASES(X), and then includes run_cases.h.
+#pragma once
 #include <cstdio>
 #include <utility>
 
