@@ -64,6 +64,9 @@ static const char *const environment[][2] = {
      "compiled in the background when a kernel has taken 100 ms), off, or wait (compiled before "
      "the "
      "first launch). The results are the same."},
+    {"IG_STACK",
+     "How many calls of a recursive function of a kernel may be nested on the CPU (256, or fewer "
+     "if they need more than 64 KiB for each thread)."},
     {"IG_KERNEL_CC", "That C compiler, and options that are appended."},
     {"IG_KEEP_KERNELS",
      "Folder that receives the text of each kernel that is made of array programs, and of each "

@@ -1,9 +1,9 @@
 // Bit-fields: their layout, reads and writes are the host's. Each case runs on the device and on the host.
-/* expect:
+/* opencl: IG-LAYOUT
+expect:
 100 sums are equal
 5 cases, 0 differ
 */
-/* opencl: IG-LAYOUT */
 #include "cases.h"
 #include <cstring>
 

@@ -1,5 +1,6 @@
 // The driver API and NVRTC: a program that compiles its kernels at run time, and loads, finds and launches them.
 /* libraries: cuda nvrtc
+stderr: a module has PTX, which only an NVIDIA GPU runs
 expect:
 compiled, log of 1 byte
 scale 3 6 9 12

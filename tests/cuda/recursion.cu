@@ -1,10 +1,10 @@
 // Recursion and goto: each case runs on the device and, compiled by the host's compiler, on the host; what they
 // record is the same.
-/* expect:
+/* opencl: IG-REC
+expect:
 0 threads differ
 20 cases, 0 differ
 */
-/* opencl: IG-REC */
 #include "cases.h"
 
 namespace single

@@ -1,6 +1,7 @@
 // Templates: constructors, packs in any place, SFINAE, templates as parameters, specializations, tables that are
 // computed at compile time; conversions and iterators. Each case runs on the device and on the host; what they record is the same.
-/* expect:
+/* opencl: IG-AS
+expect:
 9 cases, 0 differ
 */
 #include "cases.h"

@@ -1,9 +1,9 @@
 // Virtual functions: each case runs on the device and, compiled by the host's compiler, on the host; what they
 // record is the same.
-/* expect:
+/* opencl: IG-NEW
+expect:
 19 cases, 0 differ
 */
-/* opencl: IG-NEW */
 #include "cases.h"
 #include <new>
 
