@@ -285,7 +285,7 @@ def statements(r, depth, loops=0):
     return out + r.choice(SPACES)
 
 
-# Not compared: values that are shown with their addresses; numbers beyond 64 bits; failures in iterators that nobody reads;
+# Not compared: values that are shown with their addresses; numbers beyond 64 bits; failures in iterators that are not read;
 # slices of constants that have none, which jinja2 computes in advance as undefined.
 LEFT_OUT = ["generator object", " object at 0x", "<bound method", "<built-in"]
 BOUNDED = ["does not fit in 64 bits", "cannot be shown", "has no items", "has no slices", "needs a dict"]

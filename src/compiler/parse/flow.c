@@ -56,7 +56,7 @@ typedef struct machine {
     kernel_struct *frame;
     const kernel_member *back;
     kernel_var *frames, *at;      /* at: the index of the current frame */
-    kernel_expr *limit, *message; /* the last frame's index, and what is told when it is reached */
+    kernel_expr *limit, *message; /* the last frame's index, and the error when it is reached */
     kernel_stmt nowhere;          /* the statement after a jump */
 } machine;
 

@@ -276,7 +276,7 @@ static ig_array *slope_beta_b(ig_array *const *x, ig_array *y)
 }
 
 /* If a or b is 0 or a negative integer, beta(a, b) is infinite, unless both are whole and their sum is below 1: then its
- * absolute value is that of beta(1 - a - b, b) for the negative a. */
+ * absolute value equals beta(1 - a - b, b) for the negative a. */
 ig_array *special_betaln(ig_array *a, ig_array *b)
 {
     static const special_slopes slopes = {{slope_betaln_a, slope_betaln_b}};

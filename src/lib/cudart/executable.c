@@ -74,7 +74,7 @@ int ig_cuda_exec_set(ig_cuda_exec *e, const ig_cuda_node *n, const ig_cuda_step 
     return cudart_set_last_error(own ? cudart_node_replace(own, s) : cudaErrorInvalidValue);
 }
 
-/* True if nodes of both graphs correspond, in the order of `order`, which is that of an executable graph. */
+/* True if the nodes of both graphs correspond, in the order in which the executable graph runs them. */
 static int update_all(ig_cuda_graph *to, const ig_cuda_graph *from)
 {
     for (int i = 0; i < to->n; i++) {
