@@ -867,7 +867,7 @@ clean:
 help:
 	@echo 'make                 the command and both libraries (build/)'
 	@echo 'make run             install what is missing, build; list, check and measure the devices'
-	@echo 'make test            install what is missing, run the tests: 20 minutes on two cores'
+	@echo 'make test            install what is missing, run the tests: 25 minutes on two cores'
 	@echo 'make check           the essential tests, in three minutes'
 	@echo 'make test-full       all tests, whole: hours; continues after an interruption'
 	@echo 'make fuzz            run the fuzz targets, FUZZ_SECONDS=600 each'
