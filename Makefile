@@ -136,11 +136,11 @@ LEVEL_FLAGS_avx512 := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c \
 LEVEL_FLAGS_avx512 += -DPLAIN_LEVEL=avx2
 LEVEL_FLAGS_avxvnni := $(LEVEL_FLAGS_avx2) -mavxvnni
 LEVEL_FLAGS_vnni   := $(LEVEL_FLAGS_avx512) -mavx512vnni
-LEVEL_FLAGS_amx    := $(LEVEL_FLAGS_avx512) -mamx-tile -mamx-bf16 -mamx-int8
+LEVEL_FLAGS_amx    := $(LEVEL_FLAGS_vnni) -mamx-tile -mamx-bf16 -mamx-int8
 LEVEL_FLAGS_dot    := -march=armv8.2-a+dotprod
 LEVEL_FLAGS_bf16   := -march=armv8.2-a+dotprod+bf16+i8mm
 
-# A level on a base only adds kernels for some products (lanes/gemm.c). The machine must have the features
+# A level on a base only adds kernels for some products (lanes/gemm.c, lanes/quant.c). The machine must have the features
 # that it needs, named as in machine_get()->isa.
 LEVEL_BASE_dot   := neon
 LEVEL_NEEDS_dot  := dotprod
@@ -151,7 +151,7 @@ LEVEL_NEEDS_avxvnni := avxvnni
 LEVEL_BASE_vnni  := avx512
 LEVEL_NEEDS_vnni := avx512vnni
 LEVEL_BASE_amx   := avx512
-LEVEL_NEEDS_amx  := amx-tile amx-bf16 amx-int8
+LEVEL_NEEDS_amx  := avx512vnni amx-tile amx-bf16 amx-int8
 
 # A level takes the loops that memory limits from its plain level.
 PLAIN_LANES := convert fold_int keys map_int scan series simt
@@ -165,13 +165,13 @@ FOLDERS := base \
            $(addprefix engine/,array ops program graph graph/rewrite emit module eval blocks custom loops numeric verify top backend) \
            $(addprefix engine/backend/,null opencl cuda metal cpu) \
            $(addprefix engine/backend/cpu/,tape elements reduce sort contract index kernels gang native vmath) \
-           $(addprefix lib/,machine io store nn text model chat decoder onnx onnx/ops onnx/export cudart cudart/gpu)
+           $(addprefix lib/,machine io store nn text model chat grammar decoder serve onnx onnx/ops onnx/export cudart cudart/gpu)
 SOURCES := $(sort $(wildcard $(FOLDERS:%=src/%/*.c)))
 LANES   := $(sort $(wildcard src/engine/backend/cpu/lanes/*.c))
 CLI     := $(sort $(wildcard cli/*.c cli/*/*.c))
 
 OBJECTS     := $(SOURCES:%.c=$(BUILD)/obj/%.o)
-LANES_OF = $(if $(LEVEL_BASE_$1),$(filter %/gemm.c,$(LANES)),$(filter-out \
+LANES_OF = $(if $(LEVEL_BASE_$1),$(filter %/gemm.c %/quant.c,$(LANES)),$(filter-out \
              $(if $(LEVEL_PLAIN_$1),$(PLAIN_LANES:%=\%/%.c)),$(LANES)))
 LANE_OBJECTS := $(foreach level,$(LEVELS),$(patsubst %.c,$(BUILD)/obj/%.$(level).o,$(call LANES_OF,$(level))))
 CLI_OBJECTS := $(CLI:%.c=$(BUILD)/obj/%.o)
@@ -283,7 +283,7 @@ $(BUILD)/obj/src/engine/backend/cpu/lanes/bits.neon.o: LANES_OPTIMIZE += $(if $(
 lane_files = $(foreach level,$(LEVELS),$(foreach f,$1,$(BUILD)/obj/src/engine/backend/cpu/lanes/$f.$(level).o))
 $(call lane_files,map_float): LANES_OPTIMIZE := $(MAPS_OPTIMIZE)
 $(call lane_files,$(filter-out keys scan series,$(PLAIN_LANES))): LANES_OPTIMIZE := $(PLAIN_OPTIMIZE)
-$(call lane_files,$(STEP_LANES) $(if $(SAN_FLAGS),fft)): LANES_OPTIMIZE := $(STEPS_OPTIMIZE)
+$(call lane_files,$(STEP_LANES) $(if $(SAN_FLAGS),fft gemm)): LANES_OPTIMIZE := $(STEPS_OPTIMIZE)
 
 # The command and some tests with lane loops that clang compiled, and with all other objects of this build: the
 # tests' stage clang. Compilers differ most in vector code. CLANG_FILES, CLANG_LEVELS: the loops that clang compiles.
@@ -372,6 +372,7 @@ $(BUILD)/obj/src/engine/backend/cuda/native.o: kernels/hopper.cuh src/engine/bac
 $(BUILD)/obj/src/engine/backend/cuda/tensor.o: kernels/tensor_product.cu kernels/mma_product.cu kernels/pack.cu kernels/result.cuh
 $(BUILD)/obj/src/engine/backend/cuda/attention.o: $(wildcard kernels/attention*)
 $(BUILD)/obj/cli/report/style.o: cli/report/page.css
+$(BUILD)/obj/src/lib/serve/page.o: src/lib/serve/page.html
 $(BUILD)/obj/cli/cuda/headers.o: $(wildcard cli/cuda/include/*) src/lib/cudart/ig_cuda.h src/lib/cudart/errors.def $(wildcard src/compiler/library/*.h)
 
 # Its references are most of the time of tests of ops.

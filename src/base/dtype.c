@@ -93,6 +93,13 @@ static ig_dtype signed_of(size_t bytes)
     return bytes == 1 ? IG_I8 : bytes == 2 ? IG_I16 : bytes == 4 ? IG_I32 : IG_I64;
 }
 
+/* The float that an integer of some bytes counts as, next to a float or complex number: if floats are f64 by default, the
+ * smallest that has the integer's values, as in NumPy; otherwise the other operand decides. */
+static ig_dtype float_of_integer(size_t bytes)
+{
+    return default_dtype != IG_F64 || bytes == 1 ? IG_F16 : bytes == 2 ? IG_F32 : IG_F64;
+}
+
 ig_dtype ig_promote(ig_dtype a, ig_dtype b)
 {
     const dtype_facts *low = facts_of(a), *high = facts_of(b);
@@ -113,9 +120,12 @@ ig_dtype ig_promote(ig_dtype a, ig_dtype b)
             return b;
         return low->bytes == 8 ? IG_DTYPE_NONE : signed_of(2 * low->bytes);
     }
+    if (dtype_is_int(a) && b != IG_BF16)
+        a = float_of_integer(low->bytes);
     if (high->kind == DTYPE_KIND_COMPLEX)
         return a == IG_F64 ? IG_C128 : b;
-    return b; /* bool with anything; integer with float */
+    return dtype_is_float(a) && a != IG_F16 ? ig_promote(a, b)
+                                            : b; /* bool with anything; integer with float */
 }
 
 bool ig_can_cast(ig_dtype from, ig_dtype to)

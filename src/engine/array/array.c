@@ -565,6 +565,16 @@ ig_array *array_leaf(ig_dtype dtype, int ndim, const int64_t *shape, buffer *dat
     return x;
 }
 
+ig_array *array_standing(const ig_array *x)
+{
+    const ig_dtype dtype = (ig_dtype)x->dtype;
+    buffer *b = buffer_new_opaque((size_t)view_size(&x->view) * ig_dtype_bytes(dtype));
+    ig_array *y = b ? array_leaf(dtype, x->view.ndim, x->view.shape, b) : NULL;
+    if (y && x->root->device)
+        y->device = x->root->device;
+    return y;
+}
+
 ig_array *array_packed(ig_dtype dtype, int ndim, const int64_t *shape, buffer *data)
 {
     ig_array *root = array_leaf(dtype, ndim, shape, data);

@@ -223,6 +223,8 @@ ig_array *array_custom(int op, ig_array *x, ig_array *const *in, int n_in, custo
 
 /* A root that holds data (the array takes over the caller's reference, also on failure). */
 ig_array *array_leaf(ig_dtype dtype, int ndim, const int64_t *shape, buffer *data);
+/* A leaf without memory that represents x while a schedule is built: of its dtype, shape and device. */
+ig_array *array_standing(const ig_array *x);
 
 /* The device of new arrays of the calling thread: a name from above.device_name. */
 const char *array_device_now(void);

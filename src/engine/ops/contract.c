@@ -1,6 +1,7 @@
 /* Builders of products: matmul, tensordot, vecdot, outer. Each arranges the axes of its operands in
  * groups with views, and builds one contraction, or a sum if there are neither rows nor columns. */
 #include "base/error.h"
+#include "engine/array/rounded.h"
 #include "engine/ops/contract.h"
 #include <assert.h>
 #include <stdio.h>
@@ -250,4 +251,28 @@ int op_outer(op_id op, const ig_arg *args, ig_array **out)
         return 0;
     /* Each element is one product, not a sum: 0 * -1 is -0. */
     return op_one(out, ig_multiply(ig_expand_dims(x[0], IG_AXES(1)), x[1]));
+}
+
+/* The product of x, rounded to the dtype of w, with w: f32. bf16 has the range of f32. For f16, rows are divided by their largest
+ * magnitude first. */
+static ig_array *product_of_halves(ig_array *x, ig_array *w)
+{
+    const bool scales = w->dtype == IG_F16;
+    ig_array *most = scales ? ig_max(ig_abs(x), IG_AXES(-1), true) : NULL;
+    if (scales)
+        most = ig_where(ig_greater(most, ig_float(0)), most, ig_float(1));
+    ig_array *in[2] = {ig_astype(scales ? ig_divide(x, most) : x, (ig_dtype)w->dtype), w};
+    ig_array *y =
+        contract_node(OP_tensordot, in, (contract_axes){0, x->view.ndim - 1, 1, 1}, IG_F32);
+    return scales ? ig_multiply(y, most) : y;
+}
+
+ig_array *contract_rounded(ig_array *x, ig_array *w)
+{
+    if (x && w && dtype_is_half((ig_dtype)w->dtype) && ig_math_mode() != IG_MATH_SAME)
+        return product_of_halves(x, w);
+    ig_array *y = ig_tensordot(x, ig_astype(w, IG_F32), IG_AXES(-1, 1));
+    if (y && y->root->op == OP_contract && array_is_packed(w))
+        y->root->attr.fold = CONTRACT_ROUNDS;
+    return y;
 }

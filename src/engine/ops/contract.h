@@ -23,6 +23,10 @@ ig_status contract_cast(op_id op, ig_array **x, int n);
  * contiguous. */
 ig_array *contract_node(op_id op, ig_array *const x[2], contract_axes axes, ig_dtype dtype);
 
+/* x (..., k) of f32 times w (n, k), transposed: (..., n) of f32. If w is f16 or bf16, x is rounded to that dtype; if w has blocks,
+ * devices may round x to 8 bits, in groups with a scale. In math mode same, x is not rounded. */
+ig_array *contract_rounded(ig_array *x, ig_array *w);
+
 /* ---- products of bytes (contract_bytes.c) ---- */
 
 /* True if x is bytes converted to i32, minus a zero point that varies along the first `rows` axes at most. */

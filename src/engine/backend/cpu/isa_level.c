@@ -5,6 +5,7 @@
 #include "engine/backend/cpu/cpu.h"
 
 #include "engine/backend/cpu/lanes/gemm.h"
+#include "engine/backend/cpu/quant.h"
 #include "base/machine.h"
 
 #include <pthread.h>
@@ -16,8 +17,10 @@
  * LEVEL_ON(name, base, needs). */
 #define LEVEL(name) \
     extern const cpu_level cpu_level_##name; \
-    extern const gemm_level gemm_##name;
-#define LEVEL_ON(name, base, needs) extern const gemm_level gemm_##name;
+    LEVEL_ON(name, , )
+#define LEVEL_ON(name, base, needs) \
+    extern const gemm_level gemm_##name; \
+    extern const quant_level quant_##name;
 #include "levels.h"
 #undef LEVEL
 #undef LEVEL_ON
@@ -26,10 +29,11 @@ static const struct level_row {
     const char *name;
     const cpu_level *loops;
     const gemm_level *gemm;
+    const quant_level *quant;
     const char *needs; /* requirements beyond the loops': words of machine_get()->isa */
 } rows[] = {
-#define LEVEL(name) {#name, &cpu_level_##name, &gemm_##name, ""},
-#define LEVEL_ON(name, base, needs) {#name, &cpu_level_##base, &gemm_##name, needs},
+#define LEVEL(name) {#name, &cpu_level_##name, &gemm_##name, &quant_##name, ""},
+#define LEVEL_ON(name, base, needs) {#name, &cpu_level_##base, &gemm_##name, &quant_##name, needs},
 #include "levels.h"
 #undef LEVEL
 #undef LEVEL_ON
@@ -40,6 +44,7 @@ enum { LEVEL_COUNT = sizeof rows / sizeof rows[0] };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static cpu_level chosen;
 static gemm_level chosen_gemm;
+static const quant_level *chosen_quant;
 static bool own[DTYPE_COUNT]; /* the level has its own products of a dtype */
 static char names[128], own_label[64], base_label[64], note[256];
 
@@ -91,6 +96,7 @@ static void choose(void)
         chosen.name = row->name;
         choose_gemm(row->loops->gemm, row->gemm);
         chosen.gemm = &chosen_gemm;
+        chosen_quant = row->quant;
         asked = wish && strcmp(wish, row->name) == 0;
     }
     if (wish && *wish && !asked)
@@ -109,6 +115,18 @@ const char *cpu_gemm_label(const gemm_kernel *k)
     if (k == &chosen_gemm.i8_to_i32)
         return own_label;
     return k != &chosen_gemm.bf16_same && own[k - chosen_gemm.of] ? own_label : base_label;
+}
+
+const quant_level *cpu_quant_now(void)
+{
+    pthread_once(&once, choose);
+    return chosen_quant;
+}
+
+const char *cpu_quant_label(void)
+{
+    pthread_once(&once, choose);
+    return own_label;
 }
 
 const char *cpu_level_names(void)

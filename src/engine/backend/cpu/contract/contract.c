@@ -22,6 +22,7 @@
  *   dot products               dots_sum           vecdot 4096x256               3.7 (Neoverse-V1)
  *   windows in place           direct.c           depthwise 1x272x14x14         2.6 (Neoverse-V1)
  *   windows dealt out          direct.c           depthwise_2 1x144x56x56       6.8 (Neoverse-V1)
+ *   sums of integers           quant.c            decoder                       5
  *   direct results             result_of          matmul 100000x64x64           1.1
  *   half of a symmetric result mirror.c           gram 20000x1000 f64           1.9 (Neoverse-V1)
  *   BLAS, with IG_BLAS=on      tile_sum_blas      only if the user asks for it
@@ -113,7 +114,7 @@ static bool packs_for_itself(const contraction *c, int side)
 static ig_status shared_get(contraction *c, int side)
 {
     const bool again = contraction_packs_again(c, side);
-    if (c->thin >= 0 || c->blas || c->kc.parts == 0 || (side == 0 && c->straight) ||
+    if (c->thin >= 0 || c->blas || c->quant || c->kc.parts == 0 || (side == 0 && c->straight) ||
         c->packed[side] || packs_for_itself(c, side) ||
         !(again || side_batches(c, side) < c->batches))
         return IG_OK;
@@ -296,7 +297,7 @@ const char *cpu_contract_how(const program *p)
     contraction_set(&c, p);
     if (p->chain == 1 && !p->by_rows)
         blas_choose(&c);
-    return c.blas ? c.blas->name : cpu_gemm_label(c.kernel);
+    return c.quant ? cpu_quant_label() : c.blas ? c.blas->name : cpu_gemm_label(c.kernel);
 }
 
 /* Launches run one at a time (the engine's lock), so the plan also holds the state of this launch. */
@@ -311,7 +312,9 @@ ig_status cpu_contract(const program *p, const binding *b)
     cpu_fault_clear(&c->fault);
     for (int side = 0; side < 2 && !c->direct.on; side++)
         TRY(packed_get(c, side));
-    ig_status status = shared_get(c, 0);
+    ig_status status = quant_begin(c);
+    if (status == IG_OK)
+        status = shared_get(c, 0);
     if (status == IG_OK)
         status = shared_get(c, 1);
     for (; status == IG_OK && c->first < c->m.parts; c->first += c->round) {
@@ -324,6 +327,7 @@ ig_status cpu_contract(const program *p, const binding *b)
     if (status == IG_OK)
         status = cpu_fault_status(&c->fault, p);
     shared_free(c);
+    quant_end(c);
     return status;
 }
 

@@ -6,6 +6,7 @@
 #include "engine/backend/cpu/contract/blas.h"
 #include "engine/backend/cpu/cpu.h"
 #include "engine/backend/cpu/lanes/gemm.h"
+#include "engine/backend/cpu/quant.h"
 #include "engine/backend/cpu/elements/sliding.h"
 
 /* A side of the output, or k, cut into parts of equal size; the last may be shorter. */
@@ -55,11 +56,13 @@ typedef struct contraction {
     int64_t run;   /* ... this many at a time: its row group is one of such runs */
     bool small;    /* in[0] is read in place as a thin side, though it may have many rows */
     int64_t ready; /* blocks of k of the thin side that are copied at a time ... */
-    int64_t x_row, x_point; /* ... and the strides of the copy, or of in[0]: see gemm_thin */
-    bool dots;              /* one row on either side: batches are computed together */
-    direct direct;          /* windows that are not packed */
-    int mirror;             /* operand of the epilogue that stores a symmetric result; -1: none */
-    const blas *blas;       /* computes the tiles instead of our kernels; or NULL */
+    int64_t x_row, x_point;  /* ... and the strides of the copy, or of in[0]: see gemm_thin */
+    bool dots;               /* one row on either side: batches are computed together */
+    direct direct;           /* windows that are not packed */
+    int mirror;              /* operand of the epilogue that stores a symmetric result; -1: none */
+    const quant_form *quant; /* in[1] is multiplied by sums of integers (quant.c); or NULL */
+    char *rounded;           /* ... and these are the rounded rows of in[0] */
+    const blas *blas;        /* computes the tiles instead of our kernels; or NULL */
     scratch_layout at;
     int threads;          /* the number of threads that the tiles are cut for ... */
     int64_t rows;         /* ... or, in a chain, the rows of a tile; 0: none */
@@ -98,6 +101,14 @@ void direct_choose(contraction *c);
 /* Bytes of a band in scratch: of sums with unused ones between rows, and of sums for the epilogue. */
 int64_t direct_flat_bytes(const contraction *c);
 int64_t direct_sums_bytes(const contraction *c);
+
+/* Sets c->quant if in[1] has blocks that are multiplied by sums of integers. */
+void quant_choose(contraction *c);
+/* Rounds the rows of in[0] for a launch; quant_end frees them. */
+ig_status quant_begin(contraction *c);
+void quant_end(contraction *c);
+/* Packs rows [first, first + n) of in[1], whole panels. `from`: the first byte of in[1]'s first row. */
+void quant_pack(const contraction *c, const char *from, int64_t first, int64_t n, char *to);
 
 /* Sets c->mirror if in[0] and in[1] are the same, so that half of the result is computed. */
 void mirror_choose(contraction *c);

@@ -57,7 +57,7 @@ static size_t layout_add(scratch_layout *at, int64_t bytes)
 void contraction_layout(contraction *c)
 {
     scratch_layout *at = &c->at;
-    const bool packs = c->thin < 0 && !c->blas;
+    const bool packs = c->thin < 0 && !c->blas && !c->quant;
     const int64_t m = packs ? panels_rows(c, 0, c->m.size) : c->m.size;
     const int64_t n = c->n.size, kc = c->kc.size, lane = c->lane_bytes;
     const int64_t deep = panel_row(c, kc);
@@ -80,7 +80,10 @@ void contraction_layout(contraction *c)
     if (c->thin >= 0 && !c->small)
         at->panel[c->thin] = layout_add(at, GEMM_THIN_MAX * c->ready * kc * lane);
     const int64_t unpacked = c->thin >= 0 ? GEMM_THIN_LANES : GEMM_WIDTH_MAX;
-    if (c->stored[0] || c->stored[1])
+    if (c->quant)
+        at->plain = layout_add(at, (int64_t)cpu_quant_now()->scratch_bytes +
+                                       quant_panel_bytes(c->quant, c->kc.extent));
+    else if (c->stored[0] || c->stored[1])
         at->plain = layout_add(at, unpacked * kc * c->element_bytes);
     at->sums = layout_add(at, (c->dots ? TAPE_BLOCK : m * n) * lane);
     at->edge = layout_add(at, c->kernel->mr * c->kernel->nr * lane);
@@ -166,6 +169,12 @@ static int result_of(const contraction *c, const tape *post)
     return same ? in[1].operand : -1;
 }
 
+/* Tiles begin at multiples of this many rows of a side. */
+static int64_t unit_of(const contraction *c, int side)
+{
+    return c->quant ? QUANT_ROWS : side == 0 ? c->kernel->mr : c->kernel->nr;
+}
+
 /* The largest tiles. */
 static void contraction_cut(contraction *c, int64_t rows)
 {
@@ -175,14 +184,14 @@ static void contraction_cut(contraction *c, int64_t rows)
     const int64_t deep = packs ? panel_row(c, c->kernel->kc) : 1;
     const int64_t most = c->along ? TILE_N : TILE_THIN;
     c->strip = rows_in_cache(deep, 8, TILE_M) / c->kernel->mr * c->kernel->mr;
-    c->m = cut_at_most(rows, packs ? TILE_M : most, packs ? c->kernel->mr : 1);
+    c->m = cut_at_most(rows, packs ? TILE_M : most, packs ? unit_of(c, 0) : 1);
     const bool panels =
-        packs || (c->along && c->thin == 0 && most >= c->kernel->nr); /* see packed.c */
+        packs || (c->along && c->thin == 0 && most >= unit_of(c, 1)); /* see packed.c */
     const int64_t wide = c->element_bytes == 1 ? TILE_BYTES : TILE_N;
     c->n = cut_at_most(columns, packs ? rows_in_cache(deep, 1, wide) : most,
-                       panels ? c->kernel->nr : 1);
+                       panels ? unit_of(c, 1) : 1);
     if (packs && c->n.size > TILE_N) /* no more sums than in any other tile */
-        c->m = cut_at_most(rows, TILE_M * TILE_N / c->n.size, c->kernel->mr);
+        c->m = cut_at_most(rows, TILE_M * TILE_N / c->n.size, unit_of(c, 0));
     const int64_t few = c->thin == 0 ? rows : columns;
     const int64_t ready = READY_BYTES / (GEMM_THIN_MAX * c->kernel->kc * c->lane_bytes);
     c->ready = ready < c->kc.parts ? ready : c->kc.parts;
@@ -237,8 +246,9 @@ void contraction_set(contraction *c, const program *p)
         c->batches = 1;
     }
     c->kc = cut_at_most(p->extent[3], c->kernel->kc, 1);
+    quant_choose(c);
     c->small = !c->stored[0] && !c->stored[1] && is_small(c);
-    c->thin = c->small ? 0 : thin_side(c, rows, p->extent[2]);
+    c->thin = c->small ? 0 : c->quant ? -1 : thin_side(c, rows, p->extent[2]);
     c->along =
         c->thin >= 0 && !c->small && axis_group_is_contiguous(&c->k[!c->thin]) && p->extent[3] > 1;
     c->dots = c->thin >= 0 && !c->stored[!c->thin] && c->kernel->dots && rows == 1 &&
@@ -272,7 +282,7 @@ static int64_t tasks_for(const contraction *c, int threads, int per_thread)
     const double each = products / threads / SPARE_PRODUCTS;
     const int64_t tasks = each < 1 ? 1 : each < per_thread ? (int64_t)each : per_thread;
     const int64_t wanted = threads > 1 ? threads * tasks : 1;
-    const bool thin = c->thin >= 0 && !c->small;
+    const bool thin = (c->thin >= 0 && !c->small) || (c->quant && c->m.extent <= GEMM_THIN_MAX);
     const double least = thin ? TASK_THIN : TASK_PRODUCTS;
     const int64_t most = (int64_t)(products / least) + (thin ? 0 : 1);
     return products >= (double)wanted * least ? wanted : most > 1 ? most : 1;
@@ -294,7 +304,7 @@ static void share_runs(contraction *c, int threads)
 static void share_evenly(contraction *c, int threads)
 {
     enum { MANY = 8 }; /* tiles for each thread: that many balance by themselves */
-    const int64_t rows = c->batches * c->m.parts, nr = c->kernel->nr;
+    const int64_t rows = c->batches * c->m.parts, nr = unit_of(c, 1);
     int64_t least = INT64_MAX, best = c->n.size;
     for (int64_t size = c->n.size; size > c->n.size / 2; size -= nr) {
         const int64_t parts = (c->n.extent + size - 1) / size;
@@ -370,7 +380,8 @@ static void share_rounds(contraction *c, int threads, int64_t wanted)
 {
     const int64_t row = c->kc.parts * panel_row(c, c->kc.size);
     c->round = c->m.parts;
-    if (c->thin >= 0 || c->blas || c->straight || c->batches != 1 || !contraction_packs_again(c, 0))
+    if (c->thin >= 0 || c->blas || c->quant || c->straight || c->batches != 1 ||
+        !contraction_packs_again(c, 0))
         return;
     while (c->round * c->m.size * row > ROUND_BYTES) {
         const int64_t fewer = c->round > 1 ? c->round / 2 : 1, last = c->m.parts % fewer;
@@ -390,7 +401,6 @@ void contraction_share(contraction *c, int threads)
 {
     const int64_t wanted = tasks_for(c, threads, TASKS_PER_THREAD);
     const int64_t most = tasks_for(c, threads, TASKS_MOST);
-    const gemm_kernel *kernel = c->kernel;
     const int64_t m_most = c->m.size, n_most = c->n.size;
     c->threads = threads;
     if (c->direct.on) {
@@ -404,22 +414,22 @@ void contraction_share(contraction *c, int threads)
     else if (c->thin >= 0 && !c->small && !c->along && c->batches > 0)
         share_runs(c, threads);
     if (c->thin == 0 && c->along && wanted > 1 && c->batches * c->n.parts < wanted) {
-        const cut one = cut_into(c->n.extent, wanted, kernel->nr); /* a tile for each thread */
+        const cut one = cut_into(c->n.extent, wanted, unit_of(c, 1)); /* a tile for each thread */
         if (one.size <= n_most && one.parts == wanted)
             c->n = one;
     }
     while (!c->blas && (c->thin < 0 || c->along) && c->batches * c->m.parts * c->n.parts < wanted) {
         if (c->n.size >= c->m.size && c->n.size > TILE_SMALL)
-            c->n = cut_into(c->n.extent, c->n.parts * 2, kernel->nr);
+            c->n = cut_into(c->n.extent, c->n.parts * 2, unit_of(c, 1));
         else if (c->m.size > TILE_SMALL)
-            c->m = cut_into(c->m.extent, c->m.parts * 2, kernel->mr);
+            c->m = cut_into(c->m.extent, c->m.parts * 2, unit_of(c, 0));
         else
             break;
     }
     if ((c->thin < 0 || (c->thin == 0 && c->along)) && !c->blas &&
         c->batches * c->m.parts * c->n.parts > threads)
         share_evenly(c, threads);
-    if (c->thin < 0 && !c->blas && threads > 1 && wanted >= threads)
+    if (c->thin < 0 && !c->blas && !c->quant && threads > 1 && wanted >= threads)
         share_again(c, threads, m_most, n_most);
     share_rounds(c, threads, wanted);
     c->tiles = c->batches * c->round * c->n.parts;

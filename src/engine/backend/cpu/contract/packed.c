@@ -13,8 +13,8 @@
 typedef struct packed {
     derived base; /* of a buffer: the first of a list */
     struct packed *next;
-    const gemm_kernel *kernel;
-    int side; /* of the products */
+    const void *layout; /* the kernel or form that reads the panels */
+    int side;           /* of the products */
     size_t offset;
     int64_t row_step, k_step, n, k;
     size_t bytes;
@@ -69,15 +69,20 @@ static bool is_matrix_1(const contraction *c)
            c->kernel->element_bytes == c->element_bytes;
 }
 
+static const void *layout_of(const contraction *c)
+{
+    return c->quant ? (const void *)c->quant : c->kernel;
+}
+
 bool packed_may_keep(const contraction *c, int side)
 {
-    return side == 0 ? is_matrix_0(c) : is_matrix_1(c);
+    return c->quant ? side == 1 : side == 0 ? is_matrix_0(c) : is_matrix_1(c);
 }
 
 static packed *packed_find(const contraction *c, int side, const buffer *b, size_t offset)
 {
     packed *p = (packed *)b->derived;
-    while (p && !(p->kernel == c->kernel && p->side == side && p->offset == offset &&
+    while (p && !(p->layout == layout_of(c) && p->side == side && p->offset == offset &&
                   p->n == rows_of(c, side) && p->k == c->kc.extent &&
                   p->row_step == axis_group_step(&c->row[side]) &&
                   p->k_step == axis_group_step(&c->k[side])))
@@ -114,11 +119,26 @@ static void packing_task(void *context, int64_t task, int worker)
         j->from + (runs ? point[0] : 0) * c->element_bytes, n, row, k, runs ? NULL : point);
 }
 
+/* Packs some panels with blocks. */
+static void packing_quant(void *context, int64_t task, int worker)
+{
+    const packing *j = context;
+    const int64_t first = task * j->rows.size;
+    (void)worker;
+    quant_pack(j->c, j->from, first, cut_length(&j->rows, task),
+               j->to + first / QUANT_ROWS * quant_panel_bytes(j->c->quant, j->c->kc.extent));
+}
+
 static void pack_all(const contraction *c, int side, const char *from, char *to)
 {
     enum { TASK_ROWS = 128 }; /* one more panel must not exceed PACKED_MOST */
     const int64_t width = side == 0 ? c->kernel->mr : c->kernel->nr;
-    packing j = {c, side, from, to, cut_at_most(rows_of(c, side), TASK_ROWS, width)};
+    packing j = {c, side, from, to,
+                 cut_at_most(rows_of(c, side), TASK_ROWS, c->quant ? QUANT_ROWS : width)};
+    if (c->quant) {
+        pool_run(j.rows.parts, packing_quant, &j);
+        return;
+    }
     pool_run(c->kc.parts * j.rows.parts, packing_task, &j);
 }
 
@@ -135,16 +155,21 @@ ig_status packed_get(contraction *c, int side)
     const binding *at = &c->bindings[o->slot];
     buffer *b = at->buf;
     const size_t offset = at->offset + (size_t)(o->v.offset * c->element_bytes);
-    const int64_t matrix = rows_of(c, side) * c->kc.extent * c->element_bytes;
+    const int64_t n = rows_of(c, side) * c->kc.extent;
+    const int64_t matrix = c->quant ? storage_bytes(o->stored, o->dtype, n) : n * c->element_bytes;
     c->packed[side] = NULL;
-    if (b->reads < READS_LEAST || !packed_may_keep(c, side))
+    if ((b->reads < READS_LEAST && !c->quant) || !packed_may_keep(c, side))
         return IG_OK;
     packed *p = packed_find(c, side, b, offset);
-    const size_t bytes = (size_t)(c->kc.parts * packed_block(c, side));
+    const size_t bytes = (size_t)(c->quant ? (rows_of(c, side) + QUANT_ROWS - 1) / QUANT_ROWS *
+                                                 quant_panel_bytes(c->quant, c->kc.extent)
+                                           : c->kc.parts * packed_block(c, side));
     if (p)
         c->packed[side] = p->panels;
-    const int64_t least = c->element_bytes == 1 || c->thin >= 0 ? BYTES_LEAST : MATRIX_LEAST;
-    if (p || rows_of(c, !side) > ROWS_MOST || matrix < least || !may_keep(bytes))
+    const int64_t least = c->quant                                ? 0
+                          : c->element_bytes == 1 || c->thin >= 0 ? BYTES_LEAST
+                                                                  : MATRIX_LEAST;
+    if (p || (rows_of(c, !side) > ROWS_MOST && !c->quant) || matrix < least || !may_keep(bytes))
         return IG_OK;
     p = memory_get(sizeof *p);
     char *panels = p ? memory_data_get(bytes) : NULL;
@@ -153,11 +178,13 @@ ig_status packed_get(contraction *c, int side)
         return IG_ERR_MEMORY;
     }
     const char *from = operand_host(o, c->bindings);
+    if (c->quant)
+        from += o->v.offset / o->stored.block * storage_block_bytes(o->stored);
     pack_all(c, side, from, panels);
     mapping_give_back(from, (size_t)matrix);
     *p = (packed){.base = {packed_free},
                   .next = (packed *)b->derived,
-                  .kernel = c->kernel,
+                  .layout = layout_of(c),
                   .side = side,
                   .offset = offset,
                   .row_step = axis_group_step(&c->row[side]),

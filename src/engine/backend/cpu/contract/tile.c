@@ -384,7 +384,9 @@ static void tile_sum_blas(const contraction *c, const worker_state *w)
 
 void tile_sum(const contraction *c, const worker_state *w)
 {
-    if (c->blas)
+    if (c->quant)
+        quant_sum(c, w);
+    else if (c->blas)
         tile_sum_blas(c, w);
     else if (c->thin >= 0 && c->packed[1])
         tile_sum_thin_packed(c, w);
@@ -487,7 +489,7 @@ void tile_run(const contraction *c, worker_state *w, int64_t batch, int64_t m0, 
     w->n = cut_length(&c->n, j);
     tile_place(c, w);
     for (int side = 0; side < 2; side++)
-        if (!c->packed[side]) /* else no row is read in place */
+        if (!c->packed[side] && !c->quant) /* else no row is read in place */
             tile_find_rows(c, w, side, batch, side == 0 ? w->m0 : w->n0, side == 0 ? w->m : w->n);
     if (c->straight && c->kernel->panels && c->kc.parts == 1 && c->result < 0) {
         tile_run_strips(c, w);

@@ -44,6 +44,8 @@ void tile_run(const contraction *c, worker_state *w, int64_t batch, int64_t m0, 
 void tile_dots(const contraction *c, worker_state *w, int64_t first, int64_t end);
 /* The same for bands [first, end) of windows that are not packed (direct.c). */
 void direct_run(const contraction *c, worker_state *w, int64_t first, int64_t end);
+/* Computes the sums of the tile by sums of integers (quant.c). */
+void quant_sum(const contraction *c, const worker_state *w);
 /* Passes n consecutive sums to the epilogue; the first is element `start` of the result. */
 void tile_epilogue(const contraction *c, worker_state *w, int64_t start, int64_t n, char *sums);
 
