@@ -4,6 +4,8 @@
  *   JOIN_RANGES     a block joins the ranges of a row pairwise, in place
  *   ACROSS          a thread takes a row, or a chunk of it: short rows, and rows that lie across memory. Rows of several chunks give
  *                   partial[CHUNKS][ROWS]. WIDTH running values are enough; with LOOPS, more than WIDTH values exist
+ *   ACROSS_SHARED   the same, with the lanes of a chunk divided among threads: COLUMNS rows and GROUPS threads for each. More loads
+ *                   are on their way if there are few rows
  *   JOIN_CHUNKS     a thread joins the parts of a row pairwise: partial[PARTS][ROWS]
  *   EMPTY           rows without values
  *   FOLD            a block is one thread: it takes EACH_ROWS rows of a length up to 32 (WIDTH), a chunk, or RUN chunks of a row,
@@ -12,6 +14,7 @@
  * WHOLE: a thread has a whole row, so it calls result0. THREADS is the number of threads of a block. */
 #ifndef EMITTED
 /* alone: RANGES_KERNEL SHUFFLES=0 | JOIN_RANGES | JOIN_CHUNKS | ACROSS WHOLE=1 | ACROSS WHOLE=0 LOOPS=1 | EMPTY */
+/* alone: ACROSS_SHARED WHOLE=1 | ACROSS_SHARED WHOLE=0 */
 /* alone: FOLD WHOLE=1 SHORT=1 | FOLD WHOLE=1 CHUNKS_MOST=1 | FOLD WHOLE=0 CHUNKS_MOST=16 | FOLD WHOLE=0 CHUNKS_MOST=16 QUICK=1 */
 /* alone with warps: RANGES_KERNEL SHUFFLES=1 */
 typedef int idx;
@@ -29,6 +32,8 @@ struct sizes {
 #define RUN g.range
 #define EACH_ROWS g.range
 #define WIDTH 32
+#define COLUMNS 32
+#define GROUPS 8
 #define NOTHING 0
 #define ROWS_WARPS 8
 #define FOLD_CHUNK 1024
@@ -142,6 +147,53 @@ extern "C" __global__ void across(PARAMS)
         result0(ARGS, row, a[0]);
 #else
         PARTIAL[(idx)blockIdx.y * ROWS + row] = a[0];
+#endif
+    }
+}
+#endif
+
+#ifdef ACROSS_SHARED
+extern "C" __global__ void across(PARAMS)
+{
+    __shared__ TYPE0 lane[COLUMNS * GROUPS];
+    const int at = (int)threadIdx.x, own = at / COLUMNS; /* own, own + GROUPS, ...: the lanes of this thread */
+    const idx row = (idx)blockIdx.x * COLUMNS + at % COLUMNS;
+    const idx begin = (idx)blockIdx.y * FOLD_CHUNK;
+    const idx end = begin + FOLD_CHUNK < INNER0 ? begin + FOLD_CHUNK : INNER0;
+    TYPE0 a[WIDTH / GROUPS];
+#pragma unroll
+    for (int k = 0; k < WIDTH / GROUPS; k++)
+        a[k] = identity0();
+    if (row < ROWS) {
+        idx col = begin;
+#pragma unroll 4
+        for (; col + WIDTH <= end; col += WIDTH) {
+#pragma unroll
+            for (int k = 0; k < WIDTH / GROUPS; k++)
+                a[k] = join0(a[k], value0(ARGS, row, col + own + k * GROUPS));
+        }
+#pragma unroll
+        for (int k = 0; k < WIDTH / GROUPS; k++)
+            if (col + own + k * GROUPS < end)
+                a[k] = join0(a[k], value0(ARGS, row, col + own + k * GROUPS));
+    }
+#pragma unroll
+    for (int parts = 2; parts <= WIDTH / GROUPS; parts *= 2)
+#pragma unroll
+        for (int k = 0; k < WIDTH / GROUPS / parts; k++)
+            a[k] = join0(a[k], a[k + WIDTH / GROUPS / parts]);
+    lane[at] = a[0];
+    __syncthreads();
+    for (int half = GROUPS / 2; half > 0; half /= 2) {
+        if (own < half)
+            lane[at] = join0(lane[at], lane[at + half * COLUMNS]);
+        __syncthreads();
+    }
+    if (own == 0 && row < ROWS) {
+#if WHOLE
+        result0(ARGS, row, lane[at]);
+#else
+        PARTIAL[(idx)blockIdx.y * ROWS + row] = lane[at];
 #endif
     }
 }

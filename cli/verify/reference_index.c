@@ -107,9 +107,9 @@ static void sort_row(const real *v, int64_t n, int64_t step, bool descending, in
 static bool make_sort(problem *p, int variant)
 {
     const bool indices = p->row != NULL;
-    static const int64_t shapes[][2] = {{7, 43}, {65, 3}, {1, 1025}, {3, 1},
-                                        {0, 4},  {3, 0},  {2, 64}};
-    if (variant >= (p->quick ? 2 : 7) || (p->mode != MODE_PLAIN && variant > 1))
+    static const int64_t shapes[][2] = {{7, 43}, {65, 3}, {5, 2}, {1, 1025},
+                                        {3, 1},  {0, 4},  {3, 0}, {2, 64}};
+    if (variant >= (p->quick ? 3 : 8) || (p->mode != MODE_PLAIN && variant > 1))
         return false;
     const int axis = variant == 1 ? 0 : 1;
     const int64_t *l = shapes[variant], n = l[axis];

@@ -237,13 +237,13 @@ static ig_status cut_tiles(const block_plan *p, stage *s, uint64_t most, bool pa
         int axis = -1;
         int64_t length = 0;
         uint64_t least = UINT64_MAX;
+        const uint64_t load = s->load;
         for (int i = 0; i < ndim + parts; i++) {
             int64_t *cut = i < ndim ? &s->tile[i] : &s->part, lengths[LENGTHS_MOST];
             const int n = lengths_of(p, s, i, lengths);
             const bool grows = s->join == CUT_UPDATE && i == ndim; /* the table stays as large */
             for (int k = 0; k < n && !(grows && out > most / 2); k++) {
                 const int64_t old = *cut;
-                const uint64_t load = s->load;
                 *cut = lengths[k];
                 TRY(stage_estimate(s));
                 const uint64_t cost =
@@ -254,13 +254,13 @@ static ig_status cut_tiles(const block_plan *p, stage *s, uint64_t most, bool pa
                     length = lengths[k];
                 }
                 *cut = old;
-                TRY(stage_estimate(s));
             }
         }
+        if (axis >= 0)
+            *(axis < ndim ? &s->tile[axis] : &s->part) = length;
+        TRY(stage_estimate(s));
         if (axis < 0)
             break;
-        *(axis < ndim ? &s->tile[axis] : &s->part) = length;
-        TRY(stage_estimate(s));
     }
     if (!*fits) {
         size_set(s, &useful);

@@ -10,7 +10,10 @@ enum {
     RUN_MOST = 16, /* chunks of a row that a thread folds on a CPU: see run_of */
     RUN_FEW = 4,
     MANY_CHUNKS = 4096,
-    LIGHT_INSTS = 8
+    LIGHT_INSTS = 8,
+    COLUMNS = 32, /* rows of a block whose threads share them, one for each thread of a warp */
+    PROCESSORS_USUAL = 64,
+    THREADS_BUSY = 2048 /* threads of a processor, about */
 };
 
 /* The axis of pre where rows begin; -1: an axis has points of both parts, or there is one row, which may be a span. */
@@ -149,22 +152,33 @@ static int width_of(const program *p)
     return width;
 }
 
+/* True if a thread for each row and chunk would leave most of the device idle. */
+static bool is_shared(const program *p, const emit_target *t, int64_t chunks)
+{
+    const int64_t processors = t->processors ? t->processors : PROCESSORS_USUAL;
+    return p->inner >= FOLD_WIDTH && p->outer * chunks < processors * THREADS_BUSY;
+}
+
 /* Rows of at most one chunk give results; longer rows give a value for each chunk. */
 static ig_status emit_across(const program *p, const emit_target *t, emitted *out)
 {
     const int64_t chunks = ceil_div(p->inner, FOLD_CHUNK);
-    const uint32_t grid[3] = {(uint32_t)ceil_div(p->outer, ROWS_THREADS), (uint32_t)chunks, 1};
+    const bool shared = is_shared(p, t, chunks);
+    const int64_t rows = shared ? COLUMNS : ROWS_THREADS; /* of a block */
+    const uint32_t grid[3] = {(uint32_t)ceil_div(p->outer, rows), (uint32_t)chunks, 1};
     const uint32_t block[3] = {ROWS_THREADS, 1, 1};
     emit_writer w;
     TRY(start(&w, p, t, true, chunks == 1, out));
-    const bool ahead = stores_values(p) && (int64_t)grid[0] * grid[1] <= t->processors;
+    const bool ahead = !shared && stores_values(p) && (int64_t)grid[0] * grid[1] <= t->processors;
     w.ahead = ahead ? INT64_MAX : 0;
     if (chunks > 1)
         fill_partial(&w, p, 0);
     hole_int(&w, "THREADS", ROWS_THREADS);
     hole_int(&w, "WIDTH", width_of(p));
     hole_int(&w, "LOOPS", p->inner > FOLD_WIDTH || ahead);
-    writer_template(&w, "reduce.cu", "ACROSS");
+    hole_int(&w, "COLUMNS", COLUMNS);
+    hole_int(&w, "GROUPS", ROWS_THREADS / COLUMNS);
+    writer_template(&w, "reduce.cu", shared ? "ACROSS_SHARED" : "ACROSS");
     TRY(writer_finish(&w, "across", grid, block, 0));
     return chunks == 1 ? IG_OK : emit_join_parts(p, t, chunks, out);
 }

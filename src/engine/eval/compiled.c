@@ -32,14 +32,6 @@ struct ig_compiled {
 
 /* ---- making ---- */
 
-/* A leaf without memory that represents an input while the schedule is built. */
-static ig_array *placeholder(const ig_array *x)
-{
-    const ig_dtype dtype = (ig_dtype)x->dtype;
-    buffer *b = buffer_new_opaque((size_t)view_size(&x->view) * ig_dtype_bytes(dtype));
-    return b ? array_leaf(dtype, x->view.ndim, x->view.shape, b) : NULL;
-}
-
 ig_array *ig_placeholder(ig_ints shape, ig_dtype dtype)
 {
     if (!ig_dtype_bytes(dtype) || dtype_is_complex(dtype))
@@ -124,7 +116,7 @@ static ig_status compile(ig_compiled *c, ig_array *const *inputs, ig_array *cons
     ig_status status = standing && results && c->in && c->out ? IG_OK : IG_ERR_MEMORY;
     for (int i = 0; i < c->n_in && status == IG_OK; i++) {
         c->in[i] = (port){.dtype = (ig_dtype)inputs[i]->dtype, .view = inputs[i]->view};
-        if (!(standing[i] = placeholder(inputs[i])))
+        if (!(standing[i] = array_standing(inputs[i])))
             status = IG_ERR_MEMORY;
     }
     if (status == IG_OK)
@@ -313,7 +305,7 @@ static ig_status bind_leaf(run *r, const port *p, int leaf, ig_array *const *in)
     return IG_OK;
 }
 
-/* The array for output p of the run, which may be an input or a constant. */
+/* The array for output p of the run, which may be an input or a constant. It is on the device of the run, not on the current one. */
 static ig_array *take_output(run *r, const port *p, ig_array *const *in)
 {
     if (p->array)
@@ -325,6 +317,8 @@ static ig_array *take_output(run *r, const port *p, ig_array *const *in)
     buffer *b = !through ? run_take(r, r->s->out_slot[p->out])
                          : buffer_retain(is_copied(through) ? through->data : through->root->data);
     ig_array *root = array_leaf(p->dtype, whole->ndim, whole->shape, b);
+    if (root)
+        root->device = through ? through->root->device : r->dev->name;
     view v;
     view_copy(&v, &p->view);
     v.offset += through && !is_copied(through) ? through->view.offset : 0;

@@ -114,8 +114,8 @@ static ig_status prepare(graph *g, ig_array *const *arrays, int n, ig_array *con
                          int n_donated)
 {
     TRY(graph_order(g, arrays, n));
-    TRY(graph_keep(g));
     graph_donate(g, donated, n_donated, DONATED);
+    TRY(graph_keep(g));
     g->math = ig_math_mode();
     return graph_key(g);
 }

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/graph/graph.h"
+#include "engine/program/rounded.h"
 #include <stdlib.h>
 
 /* Longer rows do not fit a cache. */
@@ -110,8 +111,9 @@ static bool can_chain(const schedule *s, const program *p, int64_t outer, int fi
 {
     const bool fits = p->kind != PROGRAM_CONTRACT || rules->chain_matrix_bytes == 0 ||
                       matrix_bytes(p) <= rules->chain_matrix_bytes;
-    return has_rows(p, outer) && fits && core_fits(s, p, outer, first) && !program_is_span(p) &&
-           tape_fits(s, &p->pre, outer, first) && tape_fits(s, &p->post, outer, first);
+    return has_rows(p, outer) && fits && !program_may_round(p) && core_fits(s, p, outer, first) &&
+           !program_is_span(p) && tape_fits(s, &p->pre, outer, first) &&
+           tape_fits(s, &p->post, outer, first);
 }
 
 /* True if one of programs [first, p) uses the slot and it has more than a few bytes. Reading the same leaf

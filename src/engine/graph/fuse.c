@@ -23,9 +23,13 @@ typedef struct fuser {
     int n_group, room_group;
     int *group_of; /* of each node, before groups were joined: see group_at */
     unsigned char *role_of;
-    int *joined_to; /* of each group: itself, or the group that absorbed it */
-    int *next;      /* of each node: the next member of its group, or -1 */
+    int *joined_to;         /* of each group: itself, or the group that absorbed it */
+    int *next;              /* of each node: the next member of its group, or -1 */
+    unsigned char *readers; /* of each node: which nodes read it, see reader */
 } fuser;
+
+/* READ_TWICE: several nodes read it, or it is an output. READ_BY_OTHERS: not only reductions read it. */
+enum reader { READ_ONCE = 1, READ_TWICE = 2, READ_BY_OTHERS = 4 };
 
 /* True if x goes on a tape with others: a map node, not an assembly. */
 static bool node_is_map(const ig_array *x)
@@ -302,6 +306,36 @@ static int depth_of(const fuser *f, const ig_array *x, const role *join)
     return depth;
 }
 
+static void find_readers(const fuser *f)
+{
+    const graph *g = f->g;
+    for (int i = 0; i < g->n_node; i++)
+        for (int j = 0; j < g->node[i]->n_in && g->same[i] == i; j++) {
+            const int s = source_of(f, g->node[i], j);
+            if (s < 0)
+                continue;
+            f->readers[s] |= f->readers[s] & READ_ONCE ? READ_TWICE : READ_ONCE;
+            if (node_program(g->node[i]) != PROGRAM_REDUCE)
+                f->readers[s] |= READ_BY_OTHERS;
+        }
+    for (int i = 0; i < g->n_out; i++)
+        f->readers[g->same[g->out[i]->index]] |= READ_TWICE | READ_BY_OTHERS;
+}
+
+/* True if the node would be stored by the program of a core, only to be reduced, while its inputs of that program are stored anyway:
+ * the square of a gradient. The reduction computes it instead. */
+static bool belongs_to_reduction(const fuser *f, const ig_array *x, int node, int gi)
+{
+    if (f->group[gi].core < 0 || f->readers[node] & READ_BY_OTHERS || !f->readers[node])
+        return false;
+    for (int j = 0; j < x->n_in; j++) {
+        const int s = source_of(f, x, j);
+        if (s >= 0 && group_at(f, s) == gi && !(f->readers[s] & READ_TWICE))
+            return false;
+    }
+    return true;
+}
+
 static ig_status fuse_map(fuser *f, int node)
 {
     const ig_array *x = f->g->node[node];
@@ -320,6 +354,10 @@ static ig_status fuse_map(fuser *f, int node)
             target = gi;
             part = join[j];
         }
+    }
+    if (target >= 0 && belongs_to_reduction(f, x, node, target)) {
+        depth = f->group[target].depth + 1;
+        target = -1;
     }
     for (int j = 0; j < x->n_in && target >= 0; j++) {
         int s = source_of(f, x, j);
@@ -658,8 +696,11 @@ ig_status schedule_fuse(const graph *g, const schedule_rules *rules, fusion *out
     f.group_of = memory_new((size_t)(g->n_node + 1) * sizeof *f.group_of);
     f.role_of = memory_new((size_t)g->n_node + 1);
     f.next = memory_get((size_t)(g->n_node + 1) * sizeof *f.next);
-    if (out->stored && f.group_of && f.role_of && f.next)
+    f.readers = memory_new((size_t)g->n_node + 1);
+    if (out->stored && f.group_of && f.role_of && f.next && f.readers)
         status = IG_OK;
+    if (status == IG_OK)
+        find_readers(&f);
     for (int i = 0; i < g->n_node && status == IG_OK; i++)
         if (g->same[i] == i)
             status = node_is_map(g->node[i]) ? fuse_map(&f, i) : fuse_core(&f, i);
@@ -672,6 +713,7 @@ ig_status schedule_fuse(const graph *g, const schedule_rules *rules, fusion *out
     memory_free(f.group_of);
     memory_free(f.role_of);
     memory_free(f.next);
+    memory_free(f.readers);
     memory_free(f.group);
     memory_free(f.joined_to);
     return status;

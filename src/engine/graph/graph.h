@@ -50,7 +50,7 @@ uint32_t graph_epoch(void);
  * nothing but this evaluation holds it. */
 ig_status graph_order(graph *g, ig_array *const *arrays, int n);
 /* Adds nodes that the caller holds beyond this evaluation to the outputs, so that later evaluations do not
- * recompute them: ig_eval in ingot.h states the rule. */
+ * recompute them: ig_eval in ingot.h states the rule. Call it after graph_donate. */
 ig_status graph_keep(graph *g);
 /* DONATED: an evaluation that fails leaves the leaf as it was. EXPENDED: it may have overwritten it. */
 typedef enum graph_donation { NOT_DONATED, DONATED, EXPENDED } graph_donation;

@@ -150,6 +150,20 @@ static void count_references(const graph *g, int level, int *count, bool *read)
 /* True if x may be held beyond the evaluation: it belongs to an outer scope, or to no scope. */
 static bool may_be_held(const ig_array *x, int level) { return x->level < level || !x->scope; }
 
+/* Marks the nodes that depend on a donated leaf: they cannot be computed again after this evaluation, so no caller may need
+ * them later. */
+static void mark_spent(const graph *g, bool *spent)
+{
+    for (int i = 0; i < g->n_node; i++) {
+        const ig_array *x = g->node[i];
+        spent[i] = false;
+        for (int j = 0; j < x->n_in && !spent[i]; j++) {
+            const ig_array *root = x->in[j]->root;
+            spent[i] = root->data ? g->donated[-1 - root->index] : spent[root->index];
+        }
+    }
+}
+
 ig_status graph_keep(graph *g)
 {
     const int level = scope_level();
@@ -158,19 +172,20 @@ ig_status graph_keep(graph *g)
         any = may_be_held(g->node[i], level);
     if (!any)
         return IG_OK;
-    const size_t n = (size_t)g->n_node, words = n / sizeof(int) + 1;
+    const size_t n = (size_t)g->n_node, words = 2 * n / sizeof(int) + 1;
     if (!at_least(&g->scratch, n + words, &g->room_scratch, sizeof *g->scratch))
         return IG_ERR_MEMORY;
     int *count = g->scratch;
-    bool *read = (bool *)(count + n);
+    bool *read = (bool *)(count + n), *spent = read + n;
     memset(count, 0, (n + words) * sizeof *count);
     count_references(g, level, count, read);
+    mark_spent(g, spent);
     for (int i = 0; i < g->n_out; i++)
         read[g->out[i]->index] = false; /* stored anyway */
     for (int i = 0; i < g->n_node; i++) {
         ig_array *x = g->node[i];
         const bool held = x->scope ? x->level < level : atomic_load(&x->refs) > count[i];
-        if (!held || !read[i])
+        if (!held || !read[i] || spent[i])
             continue;
         if (!memory_room(&g->out, g->n_out, &g->room_out, sizeof *g->out))
             return IG_ERR_MEMORY;

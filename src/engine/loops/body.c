@@ -68,12 +68,6 @@ typedef struct staged {
     ig_array **standing, **result;
 } staged;
 
-static ig_array *leaf_like(const ig_array *x)
-{
-    buffer *b = buffer_new_opaque((size_t)view_size(&x->view) * ig_dtype_bytes((ig_dtype)x->dtype));
-    return b ? array_leaf((ig_dtype)x->dtype, x->view.ndim, x->view.shape, b) : NULL;
-}
-
 /* x as a node of its own: equal only to copies with the same number. */
 static ig_array *apart(ig_array *x, int number)
 {
@@ -120,7 +114,7 @@ static ig_status stage(const body *b, int n_donated, ig_math math, staged *s)
     if (!s->standing || !s->result)
         return IG_ERR_MEMORY;
     for (int i = 0; i < b->n_in; i++)
-        if (!(s->standing[i] = leaf_like(b->in[i])))
+        if (!(s->standing[i] = array_standing(b->in[i])))
             return IG_ERR_MEMORY;
     TRY(replay_with(b->out, b->n_out, b->in, s->standing, b->n_in, s->result));
     return separate(s, b->n_out, n_donated);

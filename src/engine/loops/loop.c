@@ -413,7 +413,7 @@ static ig_status take_results(const builder *b, const loop *l, ig_array **result
     return ok ? IG_OK : error_waiting(IG_ERR_MEMORY);
 }
 
-ig_status loop_build(const loop_spec *s, ig_array **results, ig_array **saved)
+static ig_status build(const loop_spec *s, ig_array **results, ig_array **saved)
 {
     builder b = {.s = s, .w = {.ends = true}};
     ig_array **out = memory_get((size_t)(s->n_out + 1) * sizeof *out);
@@ -437,5 +437,16 @@ ig_status loop_build(const loop_spec *s, ig_array **results, ig_array **saved)
     memory_free(b.operand);
     memory_free(b.carry);
     memory_free(out);
+    return status;
+}
+
+ig_status loop_build(const loop_spec *s, ig_array **results, ig_array **saved)
+{
+    loop_spec whole = *s;
+    ig_array **lists;
+    ig_status status = loop_hoist(&whole, &lists);
+    if (status == IG_OK)
+        status = build(&whole, results, saved);
+    memory_free(lists);
     return status;
 }

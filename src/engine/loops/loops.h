@@ -63,7 +63,7 @@ ig_status body_plan_make(const body *b, int n_donated, const backend *dev, ig_ma
                          body_plan *out);
 void body_plan_free(body_plan *p, const backend *dev);
 
-/* ---- nodes: loop.c ---- */
+/* ---- nodes: loop.c, hoist.c ---- */
 
 typedef struct loop_result {
     ig_dtype dtype;
@@ -109,6 +109,9 @@ typedef struct loop_spec {
 /* Builds the node. Carries that no step changes, and rows that no step reads, are left out. results: carries, then ys or
  * the results of a switch. saved (may be NULL): for each carry. */
 ig_status loop_build(const loop_spec *s, ig_array **results, ig_array **saved);
+
+/* Moves products of rows out of the body of a scan: they become further xs of s, in lists, which the caller frees. */
+ig_status loop_hoist(loop_spec *s, ig_array ***lists);
 
 /* Result i of the node that `like` is a result of. */
 ig_array *loop_result_node(const loop *l, int i, ig_array *const *in, int n_in, uint16_t copy);

@@ -2,8 +2,13 @@
  * definitions are the same as in PyTorch and JAX. */
 #include "base/error.h"
 #include "engine/ops/composite.h"
+#include "engine/ops/formula.h"
 #include <math.h>
 #include <string.h>
+
+/* The constants of gelu by tanh: tanh(GELU_SCALE * (x + GELU_CUBE * x**3)). */
+#define GELU_SCALE (M_SQRT1_2 * M_2_SQRTPI)
+#define GELU_CUBE 0.044715
 
 int op_relu(op_id op, const ig_arg *args, ig_array **out)
 {
@@ -29,8 +34,8 @@ static ig_array *gelu(ig_array *x, const char *how)
         return ig_gelu_erf(x);
     if (strcmp(how, "tanh") != 0)
         FAIL_NULL(IG_ERR_ARGUMENT, "gelu: approximate is 'none' or 'tanh', not '%s'", how);
-    ig_array *cube = ig_multiply(ig_multiply(ig_square(x), x), ig_float(0.044715));
-    ig_array *y = ig_tanh(ig_multiply(ig_add(x, cube), ig_float(M_SQRT1_2 * M_2_SQRTPI)));
+    ig_array *cube = ig_multiply(ig_multiply(ig_square(x), x), ig_float(GELU_CUBE));
+    ig_array *y = ig_tanh(ig_multiply(ig_add(x, cube), ig_float(GELU_SCALE)));
     return ig_multiply(ig_multiply(x, ig_float(0.5)), ig_add(y, ig_float(1)));
 }
 
@@ -83,11 +88,44 @@ static ig_array *activation(op_id op, ig_array *x, const ig_arg *more)
     }
 }
 
+/* ---- gradients ---- */
+
+static ig_status pull_activation(void *context, ig_array *const *in, int n, ig_array *out,
+                                 ig_array *g, ig_array **grads)
+{
+    static const double constants[FORMULAS][FORMULA_INPUTS] = {
+        [FORMULA_GELU_TANH_GRADIENT] = {GELU_SCALE, GELU_SCALE * GELU_CUBE,
+                                        3 * GELU_SCALE * GELU_CUBE, 1, 0.5},
+        [FORMULA_GELU_GRADIENT] = {M_SQRT1_2, 1, 0.5, -0.5, M_2_SQRTPI * M_SQRT1_2 / 2},
+        [FORMULA_SILU_GRADIENT] = {1}};
+    const formula f = (formula)(intptr_t)context;
+    ig_array *operands[FORMULA_INPUTS] = {g, in[0]};
+    (void)n;
+    (void)out;
+    for (int i = 2; i < formula_rows[f].n_in; i++)
+        operands[i] = ig_scalar(constants[f][i - 2], in[0]->dtype == IG_F64 ? IG_F64 : IG_F32);
+    grads[0] = build_formula(f, operands);
+    return grads[0] ? IG_OK : error_waiting(IG_ERR_MEMORY);
+}
+
+/* y, an activation of x, with a gradient that is computed again from x. Numbers keep the gradient of the ops: they may be weak. */
+static ig_array *recomputed(op_id op, ig_array *y, ig_array *x, const ig_arg *more)
+{
+    if (!y || x->view.ndim == 0 || !dtype_is_float((ig_dtype)x->dtype) ||
+        (op != OP_gelu && op != OP_silu))
+        return y;
+    const formula f = op == OP_silu                      ? FORMULA_SILU_GRADIENT
+                      : strcmp(more->u.str, "tanh") == 0 ? FORMULA_GELU_TANH_GRADIENT
+                                                         : FORMULA_GELU_GRADIENT;
+    return ig_custom_grad(y, &x, 1, pull_activation, (void *)(intptr_t)f, NULL);
+}
+
 int op_activation(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = args[0].u.array;
     ig_dtype dtype;
-    if (composite_floats(op, &x, 1, &dtype) != IG_OK)
+    if (composite_floats(op, &x, 1, &dtype) != IG_OK ||
+        !composite_result(out, activation(op, x, &args[1]), dtype))
         return 0;
-    return composite_result(out, activation(op, x, &args[1]), dtype);
+    return op_one(out, recomputed(op, *out, args[0].u.array, &args[1]));
 }

@@ -6,6 +6,7 @@
  * is 0. */
 #include "base/memory.h"
 #include "engine/ops/contract.h"
+#include "engine/ops/formula.h"
 #include "engine/ops/grad.h"
 #include "engine/ops/index.h"
 #include <math.h>
@@ -416,6 +417,14 @@ static ig_array *d_contract(pull *p, int i)
 
 /* ---- the table ---- */
 
+static ig_array *d_formula(pull *p, int i)
+{
+    ig_array *grads[FORMULA_INPUTS], *y = formula_by_ops(p->node);
+    if (!y || grad_of_definition(y, p->g, p->node->in, p->node->n_in, grads) != IG_OK)
+        return NULL;
+    return grads[i];
+}
+
 static const grad_rule rules[OP_CORE_COUNT] = {
 #define UNARY(name, accepts, result, expr, ulp, domain, gradient, ...) \
     [OP_##name] = HAS_##gradient ? d_##name : NULL,
@@ -423,6 +432,7 @@ static const grad_rule rules[OP_CORE_COUNT] = {
     [OP_##name] = HAS_##gradient ? d_##name : NULL,
 #include "engine/ops/rows/elementwise.def"
     [OP_where] = d_where,
+    [OP_formula] = d_formula,
     [OP_astype] = d_astype,
     [OP_to_device] = d_to_device,
     [OP_sum] = d_sum,

@@ -5,6 +5,7 @@
 #include "engine/ops/attention.h"
 #include "engine/ops/composite.h"
 #include "engine/ops/index.h"
+#include "engine/ops/norm.h"
 #include <math.h>
 #include <string.h>
 
@@ -120,27 +121,35 @@ static ig_array *normalised(op_id op, ig_array *x, ig_ints axis, double eps)
     return scaled_by(centred, composite_mean(op, ig_square(centred), axis, true), eps);
 }
 
-int op_layer_norm(op_id op, const ig_arg *args, ig_array **out)
+/* The norm of args[0] along axis, with or without the mean, times weight, plus bias. */
+static int norm_rows(op_id op, const ig_arg *args, bool centres, const ig_arg *weight,
+                     const ig_arg *bias, ig_ints axis, double eps, ig_array **out)
 {
     ig_array *x = args[0].u.array;
-    ig_ints axis = args[3].u.ints;
     ig_dtype dtype;
     if (composite_floats(op, &x, 1, &dtype) != IG_OK || composite_length(op, x, axis) < 0)
         return 0;
-    ig_array *y = normalised(op, x, axis, args[4].u.f);
-    return composite_result(out, affine(op, y, &args[1], &args[2], axis), dtype);
+    norm_parts parts = {args[0].u.array, arg_array(weight), arg_array(bias), NULL, NULL};
+    if (centres) {
+        parts.mean = composite_mean(op, x, axis, true);
+        x = ig_subtract(x, parts.mean);
+    }
+    parts.root = ig_rsqrt(ig_add(composite_mean(op, ig_square(x), axis, true), ig_float(eps)));
+    ig_array *y = affine(op, ig_multiply(x, parts.root), weight, bias, axis);
+    if (!composite_result(out, y, dtype))
+        return 0;
+    return op_one(out, norm_recomputed(op, *out, &parts, axis));
+}
+
+int op_layer_norm(op_id op, const ig_arg *args, ig_array **out)
+{
+    return norm_rows(op, args, true, &args[1], &args[2], args[3].u.ints, args[4].u.f, out);
 }
 
 int op_rms_norm(op_id op, const ig_arg *args, ig_array **out)
 {
     static const ig_arg no_bias;
-    ig_array *x = args[0].u.array;
-    ig_ints axis = args[2].u.ints;
-    ig_dtype dtype;
-    if (composite_floats(op, &x, 1, &dtype) != IG_OK || composite_length(op, x, axis) < 0)
-        return 0;
-    ig_array *y = scaled_by(x, composite_mean(op, ig_square(x), axis, true), args[3].u.f);
-    return composite_result(out, affine(op, y, &args[1], &no_bias, axis), dtype);
+    return norm_rows(op, args, false, &args[1], &no_bias, args[2].u.ints, args[3].u.f, out);
 }
 
 /* x (N, C, ...) in the dtype to compute in. */

@@ -114,6 +114,30 @@ static view *copy_places(const replay *r, const ig_array *x)
     return dst;
 }
 
+/* The new axis of a contraction is an axis of m if the other operand repeats along it: one product, not one for each slice. A
+ * contraction whose first operand repeats changes its operands' places, if n has no axes. */
+static bool batch_contract(node_attr *attr, ig_array *const *in, ig_array **x)
+{
+    const bool first = in[0]->view.stride[0] == 0;
+    const int rows = first ? 1 : 0;
+    attr->ndim[0]++;
+    x[0] = in[0];
+    x[1] = in[1];
+    if (attr->ndim[0] > 1 || in[1 - rows]->view.stride[0] != 0 || (first && attr->ndim[2] > 0))
+        return true;
+    view v = in[1 - rows]->view;
+    axis_remove(&v, 0);
+    x[0] = in[rows];
+    x[1] = array_view(OP_slice, in[1 - rows], &v);
+    attr->ndim[0] = 0;
+    if (first) {
+        attr->ndim[2] = attr->ndim[1];
+        attr->ndim[1] = 0;
+    }
+    attr->ndim[1]++;
+    return x[1] != NULL;
+}
+
 /* The node x with that dtype and the inputs in, all of which have the new axis. */
 static ig_array *node_like(const replay *r, const ig_array *x, ig_dtype dtype, ig_array *const *in)
 {
@@ -123,7 +147,12 @@ static ig_array *node_like(const replay *r, const ig_array *x, ig_dtype dtype, i
         return NULL;
     add_slices(r, &v, 0);
     attr.copy = r->copy ? r->copy : attr.copy;
-    attr.ndim[0] = (uint8_t)(attr.ndim[0] + (r->batch && x->op == OP_contract));
+    ig_array *operands[2];
+    if (r->batch && x->op == OP_contract) {
+        if (!batch_contract(&attr, in, operands))
+            return NULL;
+        in = operands;
+    }
     if (attr.dst && !(attr.dst = copy_places(r, x)))
         return NULL;
     return array_node(x->op, dtype, v.ndim, v.shape, in, x->n_in, &attr);
@@ -169,7 +198,8 @@ static ig_array *one_by_one(const replay *r, const ig_array *x, ig_array *const 
 static ig_array *whole_input(const replay *r, const ig_array *x, int i)
 {
     ig_array *in = x->in[i];
-    const bool one = r->batch && in->view.ndim == 0 && op_rows[x->op].cls == CLASS_ELEMENTWISE;
+    const bool maps = op_rows[x->op].cls == CLASS_ELEMENTWISE || x->op == OP_formula;
+    const bool one = r->batch && in->view.ndim == 0 && maps;
     return one ? build_broadcast(x->op, in, x->view.ndim, x->view.shape) : in;
 }
 

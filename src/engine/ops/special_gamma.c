@@ -276,7 +276,7 @@ static ig_array *slope_beta_b(ig_array *const *x, ig_array *y)
 }
 
 /* If a or b is 0 or a negative integer, beta(a, b) is infinite, unless both are whole and their sum is below 1: then its
- * absolute value equals beta(1 - a - b, b) for the negative a. */
+ * absolute value equals beta(1 - a - b, b) for the negative a. Below -2^31 it counts as infinite, as in SciPy. */
 ig_array *special_betaln(ig_array *a, ig_array *b)
 {
     static const special_slopes slopes = {{slope_betaln_a, slope_betaln_b}};
@@ -287,6 +287,7 @@ ig_array *special_betaln(ig_array *a, ig_array *b)
     ig_array *is_finite =
         ig_logical_and(pole, ig_logical_and(ig_greater(rest, zero), ig_greater(high, zero)));
     is_finite = ig_logical_and(is_finite, special_is_whole(high));
+    is_finite = ig_logical_and(is_finite, ig_greater_equal(low, ig_float(-0x1p31)));
     ig_array *is_infinite = ig_logical_and(ig_logical_or(pole, other), ig_logical_not(is_finite));
     ig_array *x[2] = {a, b}, *is_below = special_below(low, 0), *one = ig_float(1);
     ig_array *below =
@@ -344,22 +345,27 @@ static ig_array *comb_of(ig_array *n, ig_array *k, ig_array *n_int, ig_array *k_
     return ig_where(none, ig_float(0), y);
 }
 
-/* gamma(z + m) / gamma(z). Where both are infinite, the ratio of their residues. */
+/* gamma(z + m) / gamma(z). Where both are infinite, the ratio of their residues, gamma(1 - z) / gamma(1 - z - m) up to the
+ * sign. A ratio of positive arguments p and p + d is gamma(d) / beta(p, d), which does not cancel. */
 static ig_array *poch_of(ig_array *z, ig_array *m)
 {
-    ig_array *sum = ig_add(z, m), *zero = ig_float(0);
+    ig_array *sum = ig_add(z, m), *zero = ig_float(0), *one = ig_float(1);
     ig_array *pole = ig_logical_and(special_is_whole(z), ig_less_equal(z, zero));
-    ig_array *both =
-        ig_logical_and(pole, ig_logical_and(special_is_whole(sum), ig_less_equal(sum, zero)));
-    ig_array *top = ig_where(both, ig_subtract(ig_float(1), z), sum);
-    ig_array *under = ig_where(both, ig_subtract(ig_float(1), sum), ig_where(pole, ig_float(1), z));
-    ig_array *up = ig_logical_and(ig_greater(z, zero), ig_greater(m, zero)), *one = ig_float(1);
-    ig_array *m1 = ig_where(up, m, one), *z1 = ig_where(up, z, one);
+    ig_array *over = ig_logical_and(special_is_whole(sum), ig_less_equal(sum, zero));
+    ig_array *both = ig_logical_and(pole, over);
+    ig_array *top = ig_where(both, ig_subtract(one, z), sum);
+    ig_array *under = ig_where(both, ig_subtract(one, sum), ig_where(pole, one, z));
+    ig_array *up = ig_logical_and(ig_greater(top, zero), ig_greater(under, zero));
+    up = ig_logical_and(up, ig_not_equal(m, zero));
+    ig_array *d = ig_where(up, ig_abs(m), one), *least = ig_where(up, ig_minimum(top, under), one);
+    ig_array *rise = ig_subtract(special_lgamma(d), special_betaln(least, d));
+    rise = ig_where(special_below(m, 0), ig_negative(rise), rise);
     ig_array *y = ig_subtract(special_lgamma(top), special_lgamma(under));
-    y = ig_exp(ig_where(up, ig_subtract(special_lgamma(m1), special_betaln(z1, m1)), y));
+    y = ig_exp(ig_where(up, rise, y));
     y = ig_multiply(y, ig_multiply(gamma_sign(top), gamma_sign(under)));
     y = ig_where(both, ig_multiply(special_parity(m), y), y);
-    return ig_where(ig_logical_and(pole, ig_logical_not(both)), zero, y);
+    y = ig_where(ig_logical_and(over, ig_logical_not(pole)), ig_float(INFINITY), y);
+    return ig_where(ig_logical_and(pole, ig_logical_not(over)), zero, y);
 }
 
 BUILDER(beta_family)

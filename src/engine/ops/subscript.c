@@ -248,6 +248,10 @@ ig_array *ig_get(ig_array *x, const ig_index *items, int n)
         const pair p = complex_parts(x);
         return complex_make((pair){ig_get(p.re, items, n), ig_get(p.im, items, n)});
     }
-    x = move_settle(x);
-    return x ? subscript_get("get", x, items, n) : NULL;
+    if (!(x = move_settle(x)))
+        return NULL;
+    const char *before = array_device_follow(x); /* positions are made on the device of x */
+    ig_array *y = subscript_get("get", x, items, n);
+    array_device_set(before);
+    return y;
 }

@@ -62,6 +62,14 @@ static ig_array *stand_size(const checked *r)
 {
     return dtype_is_float((ig_dtype)r->host->dtype) ? ig_abs(build_cast(r->host, IG_F64)) : r->host;
 }
+/* Absolute values, and 0 for infinities and NaN. */
+static ig_array *stand_ordinary(const checked *r)
+{
+    ig_array *size = stand_size(r);
+    return dtype_is_float((ig_dtype)r->host->dtype)
+               ? ig_where(ig_isfinite(size), size, ig_scalar(0, IG_F64))
+               : size;
+}
 /* Absolute values of at least 1, and of at most 1. */
 static ig_array *stand_above(const checked *r) { return ig_maximum(stand_size(r), ig_float(1)); }
 /* Absolute values of at least twice the smallest normal f32. */
@@ -200,6 +208,7 @@ typedef struct error_bound {
     ig_array *above, *below; /* products of the factors above 1, and of those below */
     ig_array *lifted;        /* size, from factors of at least twice the smallest normal number */
     ig_array *reach;         /* of a kernel: the sum of the absolute values of all inputs */
+    ig_array *ordinary;      /* the same of the finite ones */
     bool flushes;            /* bf16 instructions read subnormal numbers as 0 */
 } error_bound;
 
@@ -283,13 +292,13 @@ static ig_array *defined_again(const checker *c, const ig_array *x)
     return n->define(n, in, (int)x->attr.result);
 }
 
-/* The sum of the absolute values of all inputs that are floats, in f64. */
-static ig_array *sum_of_inputs(const checker *c, const ig_array *x)
+/* The sum of all inputs that are floats, in f64. */
+static ig_array *sum_of_inputs(const checker *c, const ig_array *x, stand_in stand)
 {
     ig_array *sum = ig_scalar(0, IG_F64);
     for (int i = 0; i < x->n_in; i++)
         if (dtype_is_float((ig_dtype)x->in[i]->dtype))
-            sum = ig_add(sum, ig_sum(input_again(c, x, i, stand_size), IG_NONE, IG_F64, false));
+            sum = ig_add(sum, ig_sum(input_again(c, x, i, stand), IG_NONE, IG_F64, false));
     return sum;
 }
 
@@ -302,8 +311,9 @@ static ig_status compute_bound(const checker *c, const ig_array *x, error_bound 
         if (b->kind != BOUND_KERNEL)
             return b->want = same, ig_eval(&b->want, 1);
         b->want = build_cast(same, IG_F64);
-        b->reach = sum_of_inputs(c, x);
-        return ig_eval((ig_array *[]){b->want, b->reach}, 2);
+        b->reach = sum_of_inputs(c, x, stand_size);
+        b->ordinary = sum_of_inputs(c, x, stand_ordinary);
+        return ig_eval((ig_array *[]){b->want, b->reach, b->ordinary}, 3);
     }
     const bool by_steps = x->op == OP_nextafter; /* steps depend on the dtype: not in f64 */
     const bool wide = dtype_is_float(b->dtype) && !by_steps;
@@ -350,8 +360,8 @@ typedef struct measure {
     ig_finfo f, adds;
     const double *want, *flushed, *size, *above, *below, *lifted;
     double largest; /* largest of want, for kernels whose sums are unknown */
-    bool
-        overflows; /* sums in such a kernel may, in another order than the sums of want: its results or inputs are large */
+    bool overflows; /* its sums may, in another order: its results or inputs are large */
+    bool special;   /* its inputs have infinities or NaN: inf * 0 is NaN, or is left out */
 } measure;
 
 /* The allowed error of element i; infinite if partial results may overflow. */
@@ -399,7 +409,8 @@ static double error_exactly(const measure *m, int64_t i, double got)
     const double tol = allowance(m, i);
     if (got == want || (isnan(got) && isnan(want)))
         return 0;
-    if (m->overflows && (!isfinite(got) || (!isfinite(want) && fabs(got) > near_overflow(&m->f))))
+    if (m->overflows &&
+        (!isfinite(got) || (!isfinite(want) && (m->special || fabs(got) > near_overflow(&m->f)))))
         return 0;
     if (isinf(tol)) /* a result must be infinite or NaN where the f64 result is */
         return isfinite(want) || !isfinite(got) ? 0 : INFINITY;
@@ -437,9 +448,14 @@ static void find_largest(measure *m, int64_t n)
         if (isfinite(m->want[i]))
             m->largest = fmax(m->largest, fabs(m->want[i]));
     }
-    const double reach = m->b->reach ? *(const double *)ig_data(m->b->reach) : 0;
-    m->overflows =
-        m->b->kind == BOUND_KERNEL && (most > near_overflow(&m->f) || reach > m->adds.max / 4);
+    if (!m->b->reach)
+        return;
+    const double reach = *(const double *)ig_data(m->b->reach);
+    const double ordinary = *(const double *)ig_data(m->b->ordinary);
+    m->special = !isfinite(reach);
+    m->overflows = m->special || most > near_overflow(&m->f) || reach > m->adds.max / 4;
+    if (m->overflows) /* large values may cancel in every finite result */
+        m->largest = fmax(m->largest, fmin(ordinary, m->f.max));
 }
 
 /* Adds the error of element i to the report. */
