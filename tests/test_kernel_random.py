@@ -4,13 +4,19 @@ device, and as C by the machine's compiler; see tests/support/random_kernels.py.
 bit; functions that are rounded as they please are held to their ulp.
 
 KERNEL_SEED is where the random numbers start (1; 0: elsewhere each time), KERNEL_COUNT how many functions there are.
+
+With --nvcc SECONDS, on a machine with nvcc and an NVIDIA GPU, whole programs of random kernels run there and on the
+CPU, as lane code and some as native code, until the time is over.
 """
+import argparse
+import concurrent.futures
 import math
 import os
 import random
 import shutil
 import subprocess
 import tempfile
+import time
 
 import numpy as np
 
@@ -31,16 +37,37 @@ MATH = [("expf", math.exp, -80, 80, 3), ("logf", math.log, 1e-30, 1e30, 3), ("si
         ("erff", math.erf, -3, 3, 16), ("log1pf", math.log1p, -0.9, 1e3, 2), ("expm1f", math.expm1, -9, 9, 3),
         ("cbrtf", math.cbrt if hasattr(math, "cbrt") else lambda x: math.copysign(abs(x)**(1 / 3), x), -1e9, 1e9, 2),
         ("asinf", math.asin, -1, 1, 4), ("sinhf", math.sinh, -9, 9, 4), ("rsqrtf", lambda x: x**-0.5, 1e-9, 1e9, 2)]
+PROGRAM = f"""
+static void print(const char *name, const long long *out)
+{{
+    cudaError_t e = cudaDeviceSynchronize();
+    printf("%s %s", name, cudaGetErrorName(e));
+    for (int w = 0; w < {THREADS}; w += 32) {{
+        unsigned long long h = 0;
+        for (int t = w; t < w + 32; t++)
+            h = (h ^ (unsigned long long)out[t]) * 1099511628211ull;
+        printf(" %016llx", h);
+    }}
+    printf("\\n");
+}}
+int main()
+{{
+    long long *in, *out;
+    cudaMallocManaged(&in, {THREADS} * sizeof *in);
+    cudaMallocManaged(&out, {THREADS} * sizeof *out);
+    for (int t = 0; t < {THREADS}; t++)
+        in[t] = t;
+"""
 
 
 class Run:
     """A folder with the two texts, and what the machines say."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, statements=8, count=COUNT):
         self.folder = folder
-        self.functions = [kernels.Function().text(f"f{n}") for n in range(COUNT)]
-        self.blocks = [kernels.Block(f"b{n}", False) for n in range(max(COUNT // 5, 2))]
-        self.warps = [kernels.Block(f"w{n}", True) for n in range(max(COUNT // 5, 2))]
+        self.functions = [kernels.Function().text(f"f{n}", statements) for n in range(count)]
+        self.blocks = [kernels.Block(f"b{n}", False) for n in range(max(count // 5, 2))]
+        self.warps = [kernels.Block(f"w{n}", True) for n in range(max(count // 5, 2))]
         self.own = self.blocks[:2]  # kernels of their own
 
     def path(self, name):
@@ -90,6 +117,21 @@ class Run:
         for blocks in (self.blocks, self.warps):
             text += "".join(f"    {b.name}({n}, r);\n    print();\n" for n, b in enumerate(blocks))
         return text + "".join(f"    {b.name}_kernel(0, r);\n    print();\n" for b in self.own) + "    return 0;\n}\n"
+
+    def program(self):
+        """A whole CUDA program: each function and block is a kernel, and main prints a line of sums for each."""
+        text = "#include <cstdio>\n" + kernels.CUDA
+        for n, function in enumerate(self.functions):
+            text += function + (f"__global__ void f{n}_kernel(const long long *in, long long *out)\n{{\n"
+                                f"    int i = threadIdx.x - 40;\n    out[threadIdx.x] = f{n}(i, in, in[threadIdx.x]);\n}}\n")
+        for b in self.blocks + self.warps:
+            text += "".join(b.parts) + b.cuda_kernel()
+        text += PROGRAM
+        for n in range(len(self.functions)):
+            text += f"    f{n}_kernel<<<1, {THREADS}>>>(in, out);\n    print(\"f{n}\", out);\n"
+        for b in self.blocks + self.warps:
+            text += f"    {b.name}_kernel<<<1, {THREADS}>>>(out);\n    print(\"{b.name}\", out);\n"
+        return text + "    return 0;\n}\n"
 
     def wanted(self):
         subprocess.run(["cc", "-std=gnu11", "-O1", "-fwrapv", "-fsigned-char", "-ffp-contract=off", "-w", "-o",
@@ -168,7 +210,71 @@ def opencl_is_here():
     return "\nopencl:0" in said
 
 
+def lines_of(command, settings=None):
+    """The lines that a command prints, or its last message."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300,
+                              env={**os.environ, **(settings or {})})
+    except subprocess.TimeoutExpired:
+        return [f"{command[0]}: no end in 300 s"]
+    return done.stdout.splitlines() if not done.returncode else [f"{command[0]}: {done.stderr.strip()[-1000:]}"]
+
+
+def batch(folder, seed, count, native):
+    """One program of nvcc's and of ours: how many kernels there were, where lines differ, and the seconds it took."""
+    begin = time.time()
+    path = os.path.join(folder, f"p{seed}")
+    built = lines_of(["nvcc", "-std=c++17", "-w", "-arch=native", "-fmad=false", "-o", path, path + ".cu"])
+    want = built or lines_of([path])
+    wrong = []
+    for settings in [{"IG_NATIVE": "off"}] + [{"IG_NATIVE": "wait", "IG_CACHE": "off"}] * native:
+        got = lines_of([INGOT, "run", path + ".cu"], settings)
+        differ = [(w, g) for w, g in zip(want, got) if w != g or "cudaSuccess" not in w]
+        if len(want) != count or len(got) != count:
+            differ.append((f"{len(want)} lines: {want[-1:]}", f"{len(got)} lines: {got[-1:]}"))
+        wrong += [f"seed {seed}, {settings['IG_NATIVE']}: nvcc's '{w}', ours '{g}'" for w, g in differ]
+    for name in (path, path + ".cu"):
+        if os.path.exists(name):
+            os.remove(name)
+    return count, wrong, time.time() - begin
+
+
+def compare_nvcc(seconds):
+    """Batches in parallel, until another might end too late. A batch's seed is SEED plus its number."""
+    if not shutil.which("nvcc"):
+        skip("nvcc", "there is none")
+        finish()
+    kernels.destructors = True
+    end, tally, seed, longest = time.time() + seconds, {False: 0, True: 0}, SEED, 0
+    workers = len(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        waiting = {}
+        while waiting or time.time() + longest < end:
+            while len(waiting) < workers and time.time() + longest < end:
+                random.seed(seed)
+                native = seed % 8 == 0  # these are compiled long
+                run = Run(folder, 4, 6 if native else COUNT)
+                with open(os.path.join(folder, f"p{seed}.cu"), "w", encoding="utf-8") as file:
+                    file.write(run.program())
+                count = len(run.functions) + len(run.blocks) + len(run.warps)
+                waiting[pool.submit(batch, folder, seed, count, native)] = native
+                seed += 1
+            for done in concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED).done:
+                count, wrong, took = done.result()
+                longest = max(longest, took)
+                tally[waiting.pop(done)] += count
+                check(f"{count} kernels", not wrong, "\n".join(wrong[:20]))
+                print(f"{sum(tally.values())} kernels", flush=True)
+    print(f"{sum(tally.values())} kernels of seeds {SEED} to {seed - 1}, {tally[True]} of them also as native code")
+    finish()
+
+
 def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--nvcc", metavar="SECONDS", type=float)
+    chosen = parser.parse_args()
+    if chosen.nvcc:
+        compare_nvcc(chosen.nvcc)
     random.seed(SEED)
     print(f"seed {SEED}")
     devices = ["cpu"]

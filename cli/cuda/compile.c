@@ -294,7 +294,12 @@ bool compile_takes_folder(const char *folder)
 static int compile_and_link(const build *b)
 {
     word_list w = {0};
+    bool has_c = false;
     common_words(b, false, &w);
+    for (int i = 0; i < b->text->n_files; i++)
+        has_c |= b->text->files[i].is_c;
+    if (!has_c)
+        word_add(&w, "%s", "-DINGOT_NO_C_FILES");
     words_add(&w, (char *[]){"-x", "c++", NULL});
     for (int i = 0; i < b->text->n_files; i++)
         if (b->text->files[i].is_unit && !b->text->files[i].is_c)
@@ -429,14 +434,14 @@ int compile_program(const command *c, const program_options *o, const compiler *
 
 int compile_object(const command *c, const program_options *o, const compiler *tools,
                    const rewrite_job *text, const char *folder, const rewritten *file,
-                   const char *object)
+                   const char *action, const char *object)
 {
     build b = begin(c, o, tools, text, folder);
     word_list w = {0};
     int code = refuse_foreign(&b);
     if (code < 0) {
         common_words(&b, false, &w);
-        words_add(&w, (char *[]){"-x", "c++", "-c", NULL});
+        words_add(&w, (char *[]){"-x", "c++", (char *)action, NULL});
         add_path(&b, file->name, "", &w);
         word_add(&w, "%s", "-o");
         word_add(&w, "%s", object);

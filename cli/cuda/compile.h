@@ -38,10 +38,11 @@ enum {
 }; /* the host compiler rejects the struct layout checks: leave them out */
 int compile_program(const command *c, const program_options *o, const compiler *tools,
                     const rewrite_job *text, const char *folder);
-/* Compiles one of the rewritten files in the folder to an object file, in the same way. */
+/* Compiles one of the rewritten files in the folder to an object file, in the same way, or with `action` -E to
+ * preprocessed C++. */
 int compile_object(const command *c, const program_options *o, const compiler *tools,
                    const rewrite_job *text, const char *folder, const rewritten *file,
-                   const char *object);
+                   const char *action, const char *object);
 
 /* Adds the libraries of a program to a command that links it. */
 void compile_add_libraries(const compiler *tools, word_list *w);

@@ -107,8 +107,28 @@ static void add_name(finding *f, const char *name, size_t bytes)
     str_free(&text);
 }
 
+/* An #error of our headers, at the line of the program that includes them. Of several such lines gcc prints the innermost
+ * first and ends all but the last one with a comma; clang prints the outermost first. */
+static bool explain_own(const char *printed, str *out)
+{
+    static const char mark[] = "\"ingot: ", from[] = "from ";
+    const char *text = strstr(printed, mark), *at = strstr(printed, from);
+    while (text && at && at < text && at[strcspn(at, ",\n")] == ',')
+        at = strstr(at + 1, from);
+    if (!text || !at || at > text)
+        return false;
+    at += sizeof from - 1;
+    text += sizeof mark - 1;
+    const size_t name = strcspn(at, ":") + 1;
+    str_printf(out, "%.*s: %.*s\n", (int)(name + strspn(at + name, "0123456789")), at,
+               (int)strcspn(text, "\""), text);
+    return true;
+}
+
 bool explain_missing(const char *printed, str *out)
 {
+    if (explain_own(printed, out))
+        return true;
     finding found[PARTS_MOST] = {{0}};
     str places[PARTS_MOST] = {{0}};
     int n = 0;

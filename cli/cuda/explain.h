@@ -6,7 +6,7 @@
 #include "str.h"
 
 /* Adds lines such as "x.cu:12: CUDA graphs are not supported (cudaGraphCreate); ..." for the compiler's
- * messages. Returns false, and adds nothing, if they do not name a missing part of CUDA. */
+ * messages, or the text of an #error of our headers. Returns false, and adds nothing, if there is neither. */
 bool explain_missing(const char *printed, str *out);
 
 #endif

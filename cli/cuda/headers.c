@@ -11,8 +11,13 @@
 #define FILES_ALL(FILE) \
     FILE(cuda_runtime_h, "cuda_runtime.h", "cli/cuda/include/cuda_runtime.h") \
     FILE(cuda_h, "cuda.h", "cli/cuda/include/cuda.h") \
+    FILE(cuda_arrays_h, "cuda_arrays.h", "cli/cuda/include/cuda_arrays.h") \
+    FILE(cuda_virtual_h, "cuda_virtual.h", "cli/cuda/include/cuda_virtual.h") \
     FILE(nvrtc_h, "nvrtc.h", "cli/cuda/include/nvrtc.h") \
     FILE(cuda_types_h, "cuda_types.h", "cli/cuda/include/cuda_types.h") \
+    FILE(ingot_types_h, "ingot_types.h", "cli/cuda/include/ingot_types.h") \
+    FILE(ingot_c_h, "ingot_c.h", "cli/cuda/include/ingot_c.h") \
+    FILE(ingot_cpp_h, "ingot_cpp.h", "cli/cuda/include/ingot_cpp.h") \
     FILE(ingot_launch_h, "ingot_launch.h", "cli/cuda/include/ingot_launch.h") \
     FILE(ingot_device_h, "ingot_device.h", "cli/cuda/include/ingot_device.h") \
     FILE(ingot_memory_h, "ingot_memory.h", "cli/cuda/include/ingot_memory.h") \
@@ -36,6 +41,7 @@
     FILE(mma_h, "mma.h", "cli/cuda/include/mma.h") \
     FILE(nvToolsExt_h, "nvToolsExt.h", "cli/cuda/include/nvToolsExt.h") \
     FILE(nvtx3_nvToolsExt_h, "nvtx3/nvToolsExt.h", "cli/cuda/include/nvToolsExt.h") \
+    FILE(nvml_h, "nvml.h", "cli/cuda/include/nvml.h") \
     FILE(curand_kernel_h, "curand_kernel.h", "cli/cuda/include/curand_kernel.h") \
     FILE(ingot_nvrtc_h, "ingot_nvrtc.h", "cli/cuda/include/ingot_nvrtc.h") \
     FILE(ingot_nvrtc_stdint_h, "ingot_nvrtc_stdint.h", "cli/cuda/include/ingot_nvrtc_stdint.h") \

@@ -20,6 +20,12 @@ static int count_sources(const nvcc_job *j)
     return n;
 }
 
+/* Whether each source has an output of its own. */
+static bool writes_each(const nvcc_job *j)
+{
+    return j->mode == NVCC_OBJECTS || j->mode == NVCC_CPP || nvcc_writes_image(j);
+}
+
 /* The object of an input: what -o says, or its name with .o in -odir, or a file in the temporary folder. */
 static void name_object(nvcc_job *j, int i)
 {
@@ -28,13 +34,16 @@ static void name_object(nvcc_job *j, int i)
     const char *dot = strrchr(name, '.');
     const int n = dot ? (int)(dot - name) : (int)strlen(name);
     static const char *const endings[] = {"ptx", "cubin", "fatbin"};
-    const bool image = nvcc_writes_image(j), stays = j->mode == NVCC_OBJECTS || image;
+    const bool image = nvcc_writes_image(j), stays = writes_each(j);
     str t = {0};
     if (stays && j->output)
         str_puts(&t, j->output);
     else if (stays)
         str_printf(&t, "%s%s%.*s.%s", j->output_folder ? j->output_folder : "",
-                   j->output_folder ? "/" : "", n, name, image ? endings[j->mode - NVCC_PTX] : "o");
+                   j->output_folder ? "/" : "", n, name,
+                   j->mode == NVCC_CPP ? "cu.cpp.ii"
+                   : image             ? endings[j->mode - NVCC_PTX]
+                                       : "o");
     else
         str_printf(&t, "%s/%d_%.*s.o", j->folder.s, i, n, name);
     in->object = t.s;
@@ -64,7 +73,6 @@ static void add_runtime(const nvcc_job *j, word_list *w)
     if (strcmp(kind, "none") == 0)
         return;
     if (nvcc_toolkit()) {
-        word_add(w, "-L%s/lib64", nvcc_toolkit());
         words_add(w, (char *[]){"-lcudadevrt", NULL});
         if (is_static)
             words_add(w, (char *[]){"-lcudart_static", "-lrt", "-lpthread", "-ldl", "-lm", NULL});
@@ -88,6 +96,8 @@ static int link_program(nvcc_job *j, const char *output)
     if (j->shared)
         word_add(&w, "%s", "-shared");
     words_add(&w, (char *[]){"-o", (char *)output, NULL});
+    if (nvcc_toolkit()) /* before folders of the command line, which may have NVIDIA's libraries */
+        word_add(&w, "-L%s/lib64", nvcc_toolkit());
     add_inputs(j, true, &w);
     add_runtime(j, &w);
     const int code = nvcc_run(j, &w);
@@ -147,8 +157,7 @@ static int run_built(nvcc_job *j, const char *program)
 static int check(const nvcc_job *j)
 {
     const int n = count_sources(j);
-    const bool one = j->mode == NVCC_OBJECTS || j->mode == NVCC_PREPROCESS ||
-                     j->mode == NVCC_DEPENDENCIES || nvcc_writes_image(j);
+    const bool one = writes_each(j) || j->mode == NVCC_PREPROCESS || j->mode == NVCC_DEPENDENCIES;
     if (!j->n_inputs || (one && !n)) {
         say(j->c, "name a source file; see 'ingot nvcc --help'");
         return EXIT_USAGE;

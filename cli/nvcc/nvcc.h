@@ -13,6 +13,7 @@ typedef enum nvcc_mode {
     NVCC_PREPROCESS,   /* -E */
     NVCC_DEPENDENCIES, /* -M, -MM */
     NVCC_RUN,          /* -run */
+    NVCC_CPP,          /* -cuda: the host code as preprocessed C++ */
     NVCC_PTX, /* -ptx, -cubin, -fatbin: an image of the device code, which is the same text for all */
     NVCC_CUBIN,
     NVCC_FATBIN

@@ -141,11 +141,11 @@ static void add_each(nvcc_job *j, const char *format, const char *value)
  * them was refused when it was compiled. */
 static void add_library(nvcc_job *j, const char *value)
 {
-    static const char ours[] = "cuda cudart cudart_static cudadevrt nvrtc";
+    static const char ours[] = "cuda cudart cudart_static cudadevrt nvidia-ml nvrtc";
     static const char theirs[] = "cublas cublasLt cublas_static cublasLt_static cufft cufft_static "
                                  "curand curand_static cusparse "
                                  "cusolver cusparse_static nvToolsExt nppc nppig nvrtc-builtins "
-                                 "culibos nvidia-ml cupti cudnn";
+                                 "culibos cupti cudnn";
     word_list items = {0};
     add_items(&items, value);
     for (int i = 0; i < items.n; i++) {

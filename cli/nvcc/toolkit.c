@@ -46,6 +46,8 @@ static int link_libraries(const nvcc_job *j, const char *root)
     str_printf(&archive, "%.*s/libingot.a", (int)(slash - library), library);
     str_printf(&own, "lib64/%s", real ? strrchr(real, '/') + 1 : slash + 1);
     int code = folder_write(j->c, root, "lib64/libcudadevrt.a", empty, sizeof empty - 1, 0666);
+    if (code < 0)
+        code = folder_write(j->c, root, "lib64/libnvidia-ml.a", empty, sizeof empty - 1, 0666);
     for (size_t i = 0; code < 0 && i < sizeof shared / sizeof *shared; i++)
         code = link_to(j, root, shared[i], library);
     if (code < 0)

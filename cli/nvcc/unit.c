@@ -170,7 +170,8 @@ static int compile_text(nvcc_job *j, const program_options *o, const rewrite_job
         str_free(&all);
     }
     return code >= 0 ? code
-                     : compile_object(j->c, o, &j->tools, text, j->folder.s, unit, in->object);
+                     : compile_object(j->c, o, &j->tools, text, j->folder.s, unit,
+                                      j->mode == NVCC_CPP ? "-E" : "-c", in->object);
 }
 
 /* Writes the device code as a file that a program loads. */

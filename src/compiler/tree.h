@@ -284,7 +284,8 @@ typedef struct kernel_function {
     const char *source_name; /* "tile<float, 16>", "math::sum" */
     kernel_place place;
     bool is_kernel;
-    bool failed; /* it has an error: its body is not to be used */
+    uint32_t launched; /* of a kernel that kernels launch: its number, else 0 */
+    bool failed;       /* it has an error: its body is not to be used */
     bool never_inline, always_inline, is_recursive;
     const kernel_type *result;
     uint8_t result_space; /* if the result is a pointer */

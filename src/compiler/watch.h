@@ -38,6 +38,8 @@ typedef struct kernel_memory {
     bool freed;
     uint8_t *
         written; /* a bit for each written byte, which the launch updates; NULL: all were written */
+    uint8_t *reads,
+        *stores; /* bits for the bytes that the launch reads and stores, without atomics; or NULL */
 } kernel_memory;
 
 typedef struct kernel_check {

@@ -42,7 +42,7 @@ run_ours() {
 
 # ---- on the fake driver ----
 
-queued=$(ls tests/cuda/{copies,device_variables,pitch,registered,two_files,vector_add}.cu | grep -e "${1:-}")
+queued=$(ls tests/cuda/{array_copies,copies,device_variables,pitch,registered,two_files,vector_add}.cu | grep -e "${1:-}")
 fake=$PWD/${INGOT_TESTS:-build/tests}/fakecuda/cuda.so
 
 run_queued() { XDG_CACHE_HOME=$temporary/queued IG_CUDA=$fake IG_NVRTC=$fake run_ours "$1"; }

@@ -81,6 +81,48 @@ int main() { printf("%d\n", (int)sizeof(once)); }
 CUDA
 check 'one header by two names' gives 0 4 once.cu
 
+# ---- virtual memory, which programs on NVIDIA GPUs do not have here ----
+
+cat >virtual.cu <<'CUDA'
+#include <cstdio>
+#include <cuda.h>
+__global__ void put(int *x, int value) { *x = value; }
+int main()
+{
+    CUmemAllocationProp prop = {};
+    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    size_t n;
+    cuMemGetAllocationGranularity(&n, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+    CUdeviceptr range, larger;
+    CUmemGenericAllocationHandle a, b;
+    const CUmemAccessDesc access = {prop.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    int h[3];
+    cuMemAddressReserve(&range, 2 * n, 0, 0, 0);
+    cuMemCreate(&a, n, &prop, 0);
+    cuMemCreate(&b, n, &prop, 0);
+    cuMemMap(range, n, 0, a, 0);
+    cuMemMap(range + n, n, 0, b, 0);
+    cuMemSetAccess(range, 2 * n, &access, 1);
+    put<<<1, 1>>>((int *)range, 7);
+    put<<<1, 1>>>((int *)(range + n), 9);
+    cuMemcpyDtoH(&h[0], range, 4);
+    cuMemcpyDtoH(&h[1], range + n, 4);
+    const int twice = cuMemMap(range + n, n, 0, a, 0), early = cuMemAddressFree(range, 2 * n);
+    cuMemUnmap(range, 2 * n);
+    cuMemAddressFree(range, 2 * n);
+    cuMemAddressReserve(&larger, 4 * n, 0, 0, 0);
+    cuMemMap(larger + 2 * n, n, 0, a, 0);
+    cuMemcpyDtoH(&h[2], larger + 2 * n, 4);
+    cuMemUnmap(larger + 2 * n, n);
+    cuMemRelease(a);
+    cuMemRelease(b);
+    cuMemAddressFree(larger, 4 * n);
+    printf("%d %d %d, %d %d %d\n", h[0], h[1], h[2], twice, early, cuMemUnmap(larger, n));
+}
+CUDA
+check 'virtual memory moves with its bytes' gives 0 '7 9 7, 801 1 1' virtual.cu
+
 # ---- compilers ----
 
 cat >first.cu <<'CUDA'
@@ -125,6 +167,40 @@ if echo '#include <omp.h>' | ${CXX:-c++} -fopenmp -x c++ -fsyntax-only - 2>/dev/
 else
     skip '-fopenmp' 'the compiler has none'
 fi
+cat >plain.c <<'C'
+#include <cuda_runtime.h>
+#include <stdio.h>
+int run(int *at, int n);
+int main(void)
+{
+    struct cudaDeviceProp p;
+    int count = 0, values[4] = {1, 2, 3, 4}, *at = NULL;
+    const float4 v = make_float4(1, 2, 3, 4);
+    const dim3 one = {1, 1, 1};
+    if (cudaGetDeviceCount(&count) != cudaSuccess || cudaSetDevice(0) || cudaGetDeviceProperties(&p, 0) ||
+        cudaMalloc((void **)&at, sizeof values))
+        return 1;
+    cudaMemcpy(at, values, sizeof values, cudaMemcpyHostToDevice);
+    if (run(at, 4))
+        return 2;
+    cudaMemcpy(values, at, sizeof values, cudaMemcpyDeviceToHost);
+    cudaFree(at);
+    printf("%d %d %d %g %u %s\n", count, p.warpSize, values[3], v.w, one.x, cudaGetErrorName(cudaSetDevice(3)));
+    return cudaGetLastError() != cudaErrorInvalidDevice;
+}
+C
+cat >launch.cu <<'CUDA'
+__global__ void add(int *x, int n) { if (threadIdx.x < n) x[threadIdx.x] += 40; }
+extern "C" int run(int *at, int n)
+{
+    add<<<1, 32>>>(at, n);
+    return cudaDeviceSynchronize();
+}
+CUDA
+called='1 32 44 4 1 cudaErrorInvalidDevice'
+check 'a file in C that calls the runtime' gives 0 "$called" plain.c launch.cu
+printf '#include <cuda.h>\nint main(void) { return 0; }\n' >driver.c
+check 'a C file cannot call the driver API' gives 5 '*driver.c:1: C files can include only cuda_runtime.h of CUDA*' driver.c launch.cu
 cat >named.cu <<'CUDA'
 #include <stdio.h>
 int main(int n, char **words) { for (int i = 1; i < n; i++) printf("%s ", words[i]); }

@@ -1,5 +1,5 @@
 # Whole CUDA programs: each of tests/cuda is compiled and run, and prints what its comment says. On the CPU it
-# is then run once more with --check, which finds nothing; with IG_TEST_QUICK every twelfth.
+# is then run once more with --check, which finds nothing; with IG_TEST_QUICK every twenty-fourth.
 #
 # The comment: `expect:` and the lines of standard output; before it, each on a line of its own, `exit: N`,
 # `args: ...`, `stderr: text that is in it`, `opencl: IG-CODE` where OpenCL refuses a kernel with that code,
@@ -7,7 +7,7 @@
 # left open; `check: N` where a program makes that many mistakes to see what is told; its output is then left open under
 # --check.
 #
-# They run on the CPU and on OpenCL, if it is there; with IG_TEST_QUICK every twelfth on OpenCL. CUDA_DEVICES names other devices: "cpu", "opencl", or "nvcc", which is
+# They run on the CPU and on OpenCL, if it is there; with IG_TEST_QUICK every twenty-fourth on OpenCL. CUDA_DEVICES names other devices: "cpu", "opencl", or "nvcc", which is
 # nvcc's own program on a GPU of NVIDIA's.
 . tests/check.sh
 . tests/cuda/comments.sh
@@ -23,7 +23,7 @@ fi
 order() { if grep -q '^/\* sorted' "$1"; then sort; else cat; fi; }
 
 # Whether a program is run with --check.
-is_checked() { [ -z "${IG_TEST_QUICK:-}" ] || grep -q '^/\* check' "$1" || awk 'NR % 12 == 0' <<<"$programs" | grep -qxF "$1"; }
+is_checked() { [ -z "${IG_TEST_QUICK:-}" ] || grep -q '^/\* check' "$1" || awk 'NR % 24 == 0' <<<"$programs" | grep -qxF "$1"; }
 
 # One program on one device, into files of its name.
 run_one() {
@@ -89,7 +89,7 @@ compare() {
 
 programs=$(ls tests/cuda/*.cu | grep -v '\.part\.cu$' | grep -e "${1:-}")
 on() { # DEVICE: the programs that run on it
-    if [ "$1" = opencl ] && [ -n "${IG_TEST_QUICK:-}" ]; then awk 'NR % 12 == 1' <<<"$programs"; else echo "$programs"; fi
+    if [ "$1" = opencl ] && [ -n "${IG_TEST_QUICK:-}" ]; then awk 'NR % 24 == 1' <<<"$programs"; else echo "$programs"; fi
 }
 at_once=0
 # All on one device first: the others then find the program in the cache.

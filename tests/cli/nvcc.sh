@@ -82,6 +82,10 @@ check 'the link' nvcc -o two main.o part.o sum.o -lm -L/nowhere -Xlinker --as-ne
 mv inc/thrice.cuh inc/away
 check 'the program needs no sources' gives 0 '45 42' ./two
 mv inc/away inc/thrice.cuh
+check 'preprocessed host code' nvcc $options -cuda sum.cu
+check 'its object' c++ -c -o from.o sum.cu.cpp.ii
+check 'a link of it' nvcc -o five main.o part.o from.o
+check 'and the program' gives 0 '45 42' ./five
 check 'an archive' nvcc $options -lib -o libsum.a sum.cu part.o
 check 'a link with it' nvcc -o three main.o -L. -lsum
 check 'and the program' gives 0 '45 42' ./three
@@ -93,6 +97,31 @@ printf '%s\n' '-Iinc "-DFACTOR=3"' '-DOFFSET=40 -c' >options.txt
 check 'options from a file' nvcc --options-file options.txt -o again.o sum.cu
 check 'CXX of several words' env CXX="env c++ -DWORDS=1" "$ingot" nvcc -dc -Iinc -DFACTOR=WORDS sum.cu -o words.o
 check '-dlink' nvcc -dlink words.o -o linked.o
+
+cat >monitor.cu <<'CUDA'
+#include <cstdio>
+#include <cuda_runtime.h>
+#include <nvml.h>
+int main()
+{
+    unsigned n = 0, clock = 0;
+    char bus[16], name[256], bad[] = "ffff:ff:ff.0";
+    nvmlDevice_t device, same;
+    cudaDeviceProp p;
+    cudaGetDeviceProperties(&p, 0);
+    sprintf(bus, "%04x:%02x:%02x.0", p.pciDomainID, p.pciBusID, p.pciDeviceID);
+    nvmlReturn_t e = nvmlInit();
+    e = e ? e : nvmlDeviceGetCount(&n);
+    e = e ? e : nvmlDeviceGetHandleByIndex(0, &device);
+    e = e ? e : nvmlDeviceGetHandleByPciBusId(bus, &same);
+    e = e ? e : nvmlDeviceGetName(device, name, sizeof name);
+    e = e ? e : nvmlDeviceGetClockInfo(device, NVML_CLOCK_SM, &clock);
+    printf("%s, %u, %d %d %u, %s\n", nvmlErrorString(e), n, device == same, name[0] != 0, clock,
+           nvmlErrorString(nvmlDeviceGetHandleByPciBusId(bad, &same)));
+}
+CUDA
+check 'a program that asks NVML' nvcc -o monitor monitor.cu -lnvidia-ml
+check 'and the program' gives 0 'Success, 1, 1 1 1000, Not Found' ./monitor
 
 # ---- device code of several files ----
 
@@ -239,6 +268,15 @@ check 'it builds what a changed header concerns' gives 0 '*sum.cu*' make NVCC="$
 toolkit=$temporary/cuda
 check 'a toolkit folder' nvcc --toolkit "$toolkit"
 check 'its version' gives 0 '*release 12.0, V12.0*' "$toolkit/bin/nvcc" --version
+cat >bare.c <<'C'
+int cudaSetDevice(int device), sum(int n);
+int main(void) { return cudaSetDevice(0) || cudaSetDevice(3) != 101 || sum(5) != 45; }
+C
+sed '/sum\.h/d; s/^int sum/extern "C" &/' sum.cu >bare_sum.cu
+check 'the object of a launch' nvcc $options -c bare_sum.cu
+check "a link of C that calls the runtime, without nvcc" \
+    ${CC:-cc} -w -o bare bare.c bare_sum.o -L"$toolkit/lib64" -Wl,-rpath,"$toolkit/lib64" -lcudart -lstdc++ -lm
+check 'and the program' ./bare
 if command -v cmake >/dev/null; then
     cat >CMakeLists.txt <<'CMAKE'
 cmake_minimum_required(VERSION 3.18)

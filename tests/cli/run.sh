@@ -146,4 +146,50 @@ PYTHON
 check 'records' gives 0 '*y = [[] 0. -1.  9.]' structs.cu -a 's={}' -a 'v={0, 1}' -a all=records.npy -a y=zeros:[3]
 check 'records of another size' gives 5 "*have 31 bytes in total, which is not a multiple of the 32 of a item" structs.cu -a all=short.npy
 check 'no source' gives 2 '*name a file*'
+
+# ---- native code
+# Each type of index has its functions, so that the compiler's library can be loaded
+cat >gather.cu <<'CUDA'
+__global__ void gather(const int *a, const unsigned *b, const long long *c, const unsigned long long *d, const float *x,
+                       float *y)
+{
+    y[a[threadIdx.x]] = x[b[threadIdx.x]] + x[c[threadIdx.x]] * 2 + x[d[threadIdx.x]] * 3;
+}
+CUDA
+gather() {
+    "$ingot" run gather.cu --block 40 -a a=arange:i32[40] -a b=arange:u32[40] -a c=arange:i64[40] -a d=arange:u64[40] \
+        -a x=arange:f32[40] -a y=zeros:f32[40]
+}
+# A loop that ends by a flag in shared memory
+cat >settle.cu <<'CUDA'
+__global__ void settle(int *x)
+{
+    __shared__ int v[40], changed;
+    const int t = threadIdx.x;
+    v[t] = x[t] * 7 % 40;
+    do {
+        __syncthreads();
+        changed = 0;
+        const int most = t ? max(v[t - 1], v[t]) : v[t];
+        __syncthreads();
+        if (most != v[t]) {
+            v[t] = most;
+            changed = 1;
+        }
+        __syncthreads();
+    } while (changed);
+    x[t] = v[t];
+}
+CUDA
+settle() { "$ingot" run settle.cu --block 40 -a x=arange:i32[40]; }
+compiled() {
+    rm -rf kept && mkdir kept && IG_CACHE=off IG_NATIVE=wait IG_KEEP_KERNELS=kept "$1" >native.txt && ls kept &&
+        [ -f "kept/$1-40x1x1.so" ] && IG_NATIVE=off "$1" | cmp - native.txt
+}
+if command -v gcc cc clang >/dev/null; then
+    check 'native code of indices in memory' compiled gather
+    check 'native code of a loop that a flag in shared memory ends' compiled settle
+else
+    skip 'native code' 'there is no C compiler'
+fi
 finish

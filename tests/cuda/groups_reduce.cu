@@ -1,4 +1,4 @@
-// Reductions of tiles and coalesced groups by lambdas, of structs and vectors; copies of groups.
+// Reductions of tiles and coalesced groups by lambdas and functions, of structs and vectors; copies of groups.
 /* opencl: IG-WARP
 expect:
 lambda 31 30 16
@@ -21,6 +21,8 @@ struct best {
     __host__ __device__ bool operator<(const best &o) const { return value < o.value; }
 };
 
+__device__ int common(int a, int b) { return a & b; }
+
 __global__ void lambdas(int *y)
 {
     auto warp = cg::tiled_partition<32>(cg::this_thread_block());
@@ -29,7 +31,7 @@ __global__ void lambdas(int *y)
     y[0] = cg::reduce(warp, i, [](int a, int b) { return a > b ? a : b; });
     const int limit = 30;
     const int least = cg::reduce(warp, i, [=](int a, int b) { return min(max(a, b), limit); });
-    const int first = cg::reduce(part, i, [](int a, int b) { return a & b; });
+    const int first = cg::reduce(part, i, common);
     if (i == 31) {
         y[1] = least;
         y[2] = first;

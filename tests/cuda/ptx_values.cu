@@ -15,7 +15,11 @@ static unsigned seed = 12345;
 __host__ static unsigned next() { return seed = seed * 1664525u + 1013904223u; }
 
 __device__ int wrong[16];
-#define CHECK(group, a, b) do { if (!((a) == (b))) atomicAdd(&wrong[group], 1); } while (0)
+#define CHECK(group, a, b) \
+    do { \
+        if (!((a) == (b))) \
+            atomicAdd(&wrong[group], 1); \
+    } while (0)
 
 __global__ void integers(const unsigned *x, int n)
 {
@@ -43,6 +47,12 @@ __global__ void integers(const unsigned *x, int n)
     int d;
     asm("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(-5));
     CHECK(0, d, __dp4a((int)a, (int)b, -5));
+    asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(1000));
+    CHECK(0, d, (int)(__vsadu4(a, b) + 1000));
+    asm("vabsdiff2.s32.s32.s32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(0));
+    CHECK(0, d, (int)__vabsdiffs2(a, b));
+    asm("vadd4.u32.u32.u32.sat %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(0));
+    CHECK(0, d, (int)__vaddus4(a, b));
     asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(0));
     int sum = 0;
     for (int k = 0; k < 4; k++)
@@ -57,12 +67,18 @@ __global__ void integers(const unsigned *x, int n)
     CHECK(0, (int)r, __mulhi((int)a, (int)b));
     asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
     CHECK(0, r, a * b + c);
-    asm("{\n\t.reg .pred p, q;\n\tsetp.gt.s32 q, %1, 0;\n\tsetp.gt.and.s32 p|q, %1, %2, q;\n\tselp.u32 %0, 1, 2, q;\n\t}"
-        : "=r"(r) : "r"(a), "r"(b));
+    asm("{\n\t.reg .pred p, q;\n\tsetp.gt.s32 q, %1, 0;\n\tsetp.gt.and.s32 p|q, %1, %2, "
+        "q;\n\tselp.u32 %0, 1, 2, q;\n\t}"
+        : "=r"(r)
+        : "r"(a), "r"(b));
     CHECK(0, r, (int)a > 0 && !((int)a > (int)b) ? 1u : 2u);
-    asm("{ .reg .pred p;\n setp.lt.s32 p, %1, %2;\n selp.b32 %0, %1, %2, p; }" : "=r"(r) : "r"(a), "r"(b));
+    asm("{ .reg .pred p;\n setp.lt.s32 p, %1, %2;\n selp.b32 %0, %1, %2, p; }"
+        : "=r"(r)
+        : "r"(a), "r"(b));
     CHECK(0, (int)r, min((int)a, (int)b));
-    asm("{ .reg .pred p; setp.ne.b32 p, %1, 0; @p mov.u32 %0, 3; @!p mov.u32 %0, 4; }" : "=r"(r) : "r"(a & 1));
+    asm("{ .reg .pred p; setp.ne.b32 p, %1, 0; @p mov.u32 %0, 3; @!p mov.u32 %0, 4; }"
+        : "=r"(r)
+        : "r"(a & 1));
     CHECK(0, r, a & 1 ? 3u : 4u);
     asm("popc.b32 %0, %1;" : "=r"(r) : "r"(a));
     CHECK(0, (int)r, __popc(a));
@@ -72,7 +88,10 @@ __global__ void integers(const unsigned *x, int n)
     CHECK(0, r, c + 8 < 32 ? a << (c + 8) : 0u);
     asm("add.sat.s32 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
     const long long exact = (long long)(int)a + (int)b;
-    CHECK(0, (int)r, exact > 2147483647 ? 2147483647 : exact < -2147483648ll ? (int)0x80000000 : (int)exact);
+    CHECK(0, (int)r,
+          exact > 2147483647      ? 2147483647
+          : exact < -2147483648ll ? (int)0x80000000
+                                  : (int)exact);
     asm("mov.b64 %0, {%1, %2};" : "=l"(w) : "r"(a), "r"(b));
     CHECK(0, w, (uint64_t)b << 32 | a);
     unsigned lo, hi;
@@ -83,7 +102,8 @@ __global__ void integers(const unsigned *x, int n)
     // 96-bit sums and a product of 64 bits in words
     unsigned s0, s1, s2;
     asm("add.cc.u32 %0, %3, %4;\n\taddc.cc.u32 %1, %4, %5;\n\taddc.u32 %2, %3, 0;"
-        : "=r"(s0), "=r"(s1), "=r"(s2) : "r"(a), "r"(b), "r"(~a));
+        : "=r"(s0), "=r"(s1), "=r"(s2)
+        : "r"(a), "r"(b), "r"(~a));
     const uint64_t low = (uint64_t)a + b, middle = (uint64_t)b + (unsigned)~a + (low >> 32);
     CHECK(1, s0, (unsigned)low);
     CHECK(1, s1, (unsigned)middle);
@@ -92,7 +112,8 @@ __global__ void integers(const unsigned *x, int n)
     CHECK(1, s0, a - b);
     CHECK(1, s1, b - a - (a < b));
     asm("mad.lo.cc.u32 %0, %2, %3, %4;\n\tmadc.hi.u32 %1, %2, %3, %5;"
-        : "=r"(s0), "=r"(s1) : "r"(a), "r"(b), "r"(c), "r"(9));
+        : "=r"(s0), "=r"(s1)
+        : "r"(a), "r"(b), "r"(c), "r"(9));
     const uint64_t product = (uint64_t)a * b + (((uint64_t)9 << 32) | c);
     CHECK(1, s0, (unsigned)product);
     CHECK(1, s1, (unsigned)(product >> 32));
@@ -126,13 +147,17 @@ __global__ void floats(const float *x, int n)
     asm("{ .reg .b16 t; cvt.rn.f16.f32 t, %1; mul.f16 %0, t, t; }" : "=h"(one) : "f"(a));
     CHECK(2, one, __half_as_ushort(__hmul(__float2half(a), __float2half(a))));
     unsigned is;
-    asm("{ .reg .pred p; setp.geu.f32 p, %1, %2; selp.u32 %0, 1, 0, p; }" : "=r"(is) : "f"(a), "f"(b));
+    asm("{ .reg .pred p; setp.geu.f32 p, %1, %2; selp.u32 %0, 1, 0, p; }"
+        : "=r"(is)
+        : "f"(a), "f"(b));
     CHECK(2, is, !(a < b));
 
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(h) : "f"(b), "f"(a));
     CHECK(3, h, bits);
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(h) : "f"(b), "f"(a));
-    CHECK(3, h, (unsigned)__bfloat16_as_ushort(__float2bfloat16(b)) << 16 | __bfloat16_as_ushort(__float2bfloat16(a)));
+    CHECK(3, h,
+          (unsigned)__bfloat16_as_ushort(__float2bfloat16(b)) << 16 |
+              __bfloat16_as_ushort(__float2bfloat16(a)));
     int k;
     asm("cvt.rni.s32.f32 %0, %1;" : "=r"(k) : "f"(a));
     CHECK(3, k, __float2int_rn(a));

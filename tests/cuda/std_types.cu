@@ -1,5 +1,5 @@
 // Types of the C++ library in kernels, which nvcc takes with --expt-relaxed-constexpr.
-/* nvcc: rejects it
+/* nvcc: rejects it; NVRTC does not
 expect:
 array 3 4 10 9
 pair 2 3 5

@@ -1,6 +1,5 @@
 // Surfaces: positions in bytes, values of all sizes, what a boundary mode does outside; a texture reads what was written.
-/* opencl: IG-TEX
-   expect:
+/* expect:
 written: 1 2 3 4
 doubled: 2 4 6 8
 outside: 0 4 0

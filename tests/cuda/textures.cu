@@ -1,7 +1,6 @@
 // Textures: coordinates, address modes, linear filters, formats, layers, cubes and three dimensions, compared with a
 // plain definition on the host. Texels are small integers and fractions are multiples of 1/16, so all sums are exact.
-/* opencl: IG-TEX
-   expect:
+/* expect:
 formats: 0 differ
 modes: 0 differ
 layers: 0 differ
@@ -18,7 +17,7 @@ invalid: 26 27 20
 enum { W = 7, H = 5, D = 4, N = 512 };
 
 static unsigned seed = 1;
-static unsigned any(unsigned n) { return (seed = seed * 1664525u + 1013904223u) / 65536 % n; }
+static unsigned draw(unsigned n) { return (seed = seed * 1664525u + 1013904223u) / 65536 % n; }
 
 template <typename T> __global__ void read_2d(cudaTextureObject_t t, const float4 *at, T *out)
 {
@@ -94,9 +93,9 @@ static float sample(const source &s, float x, float y, float z, bool solid)
 static void scatter(int w, int h, int d, bool normalized, bool planes)
 {
     for (int i = 0; i < N; i++) {
-        points[i].x = ((int)any(16 * w * 4) - 16 * w - 16 * w / 2) / 16.0f + 1 / 32.0f;
-        points[i].y = ((int)any(16 * h * 4) - 16 * h - 16 * h / 2) / 16.0f + 1 / 32.0f;
-        points[i].z = planes ? any(d) : ((int)any(16 * d * 4) - 16 * d - 16 * d / 2) / 16.0f + 1 / 32.0f;
+        points[i].x = ((int)draw(16 * w * 4) - 16 * w - 16 * w / 2) / 16.0f + 1 / 32.0f;
+        points[i].y = ((int)draw(16 * h * 4) - 16 * h - 16 * h / 2) / 16.0f + 1 / 32.0f;
+        points[i].z = planes ? draw(d) : ((int)draw(16 * d * 4) - 16 * d - 16 * d / 2) / 16.0f + 1 / 32.0f;
         if (normalized)
             points[i].x /= w, points[i].y /= h, points[i].z /= planes ? 1 : d;
     }
@@ -128,7 +127,7 @@ template <typename T> static int one_format(int parts)
     T texels[W * H * 4];
     int wrong = 0;
     for (int i = 0; i < W * H * parts; i++)
-        texels[i] = (T)any(100);
+        texels[i] = (T)draw(100);
     const int bits = 8 * sizeof(T);
     const cudaChannelFormatDesc d = cudaCreateChannelDesc<T>();
     const cudaChannelFormatDesc all = {bits, parts > 1 ? bits : 0, parts > 2 ? bits : 0, parts > 2 ? bits : 0, d.f};
@@ -177,7 +176,7 @@ int main()
     cudaMalloc(&d_points, N * sizeof *points);
     cudaMalloc(&d_out, N * 16);
     for (float &x : texels)
-        x = any(64);
+        x = draw(64);
 
     wrong = one_format<float>(1) + one_format<float>(2) + one_format<unsigned char>(1) + one_format<unsigned char>(4) +
             one_format<signed char>(1) + one_format<short>(1) + one_format<unsigned short>(1) + one_format<int>(1) + one_format<unsigned>(1);

@@ -203,6 +203,148 @@ CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *how, CUstream stream)
     return fake_done(status);
 }
 
+/* An array is a block of rows without gaps. */
+struct CUarray_st {
+    object base;
+    CUDA_ARRAY3D_DESCRIPTOR about;
+    size_t row;
+    block *data;
+};
+
+static void array_destroy(void *o) { object_free(((CUarray)o)->data); }
+
+static size_t at_least_1(size_t n) { return n ? n : 1; }
+
+/* The bytes of a component; 0 if there is no such format. */
+static size_t format_bytes(CUarray_format f)
+{
+    static const size_t bytes[0x21] = {[0x01] = 1, [0x02] = 2, [0x03] = 4, [0x08] = 1,
+                                       [0x09] = 2, [0x0a] = 4, [0x10] = 2, [0x20] = 4};
+    return f >= 0 && f <= 0x20 ? bytes[f] : 0;
+}
+
+CUresult cuArray3DCreate_v2(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *about)
+{
+    ENTER;
+    const size_t row = about->Width * about->NumChannels * format_bytes(about->Format);
+    if (!row || about->NumChannels == 3 || about->NumChannels > 4)
+        return fake_done(CUDA_ERROR_INVALID_VALUE);
+    CUarray a = object_new(sizeof *a, array_destroy);
+    if (!a)
+        return fake_done(CUDA_ERROR_INVALID_CONTEXT);
+    a->about = *about;
+    a->row = row;
+    a->data = block_new(NULL, row * at_least_1(about->Height) * at_least_1(about->Depth), false);
+    *array = a;
+    return fake_done(CUDA_SUCCESS);
+}
+
+CUresult cuArrayDestroy(CUarray array)
+{
+    ENTER;
+    object_free(array);
+    return fake_done(CUDA_SUCCESS);
+}
+
+/* The first byte of a side of a copy, and its pitches; NULL if the extent is not in it. */
+static char *side(CUmemorytype type, CUarray array, uintptr_t at, const size_t from[3],
+                  const CUDA_MEMCPY3D *how, size_t *pitch, size_t *plane)
+{
+    if (type == CU_MEMORYTYPE_ARRAY) {
+        const size_t rows = at_least_1(array->about.Height);
+        if (from[0] + how->WidthInBytes > array->row || from[1] + how->Height > rows ||
+            from[2] + how->Depth > at_least_1(array->about.Depth))
+            return NULL;
+        at = (uintptr_t)array->data->at;
+        *pitch = array->row;
+        *plane = rows * array->row;
+    }
+    return (char *)at + from[2] * *plane + from[1] * *pitch + from[0];
+}
+
+CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *how, CUstream stream)
+{
+    ENTER;
+    const size_t to_first[] = {how->dstXInBytes, how->dstY, how->dstZ};
+    const size_t from_first[] = {how->srcXInBytes, how->srcY, how->srcZ};
+    size_t to_pitch = how->dstPitch, to_plane = how->dstPitch * how->dstHeight;
+    size_t from_pitch = how->srcPitch, from_plane = how->srcPitch * how->srcHeight;
+    char *to =
+        side(how->dstMemoryType, how->dstArray,
+             how->dstMemoryType == CU_MEMORYTYPE_HOST ? (uintptr_t)how->dstHost : how->dstDevice,
+             to_first, how, &to_pitch, &to_plane);
+    const char *from =
+        side(how->srcMemoryType, how->srcArray,
+             how->srcMemoryType == CU_MEMORYTYPE_HOST ? (uintptr_t)how->srcHost : how->srcDevice,
+             from_first, how, &from_pitch, &from_plane);
+    CUresult status = to && from ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    for (size_t z = 0; z < how->Depth; z++)
+        for (size_t y = 0; y < how->Height && status == CUDA_SUCCESS; y++)
+            status = copy(to + z * to_plane + y * to_pitch, from + z * from_plane + y * from_pitch,
+                          how->WidthInBytes, stream);
+    return fake_done(status);
+}
+
+/* A texture or surface: only its resource is checked. */
+typedef struct reader {
+    object base;
+} reader;
+
+static void reader_destroy(void *o) { (void)o; }
+
+static CUresult reader_new(unsigned long long *out, const CUDA_RESOURCE_DESC *of)
+{
+    enum { ARRAY = 0, LINEAR = 2, PITCH = 3 };
+    size_t bytes = of->res.linear.sizeInBytes, texel = 1;
+    if (of->resType == PITCH)
+        bytes = of->res.pitch2D.pitchInBytes * of->res.pitch2D.height;
+    if (of->resType != ARRAY)
+        texel = format_bytes(of->res.linear.format) * of->res.linear.numChannels;
+    const bool fits = of->resType == ARRAY
+                          ? of->res.array.hArray && of->res.array.hArray->data
+                          : texel && bytes && is_device(of->res.linear.devPtr, bytes);
+    reader *r = fits ? object_new(sizeof *r, reader_destroy) : NULL;
+    *out = (uintptr_t)r;
+    return r ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult reader_free(unsigned long long which)
+{
+    object *o = objects_first();
+    while (o && (uintptr_t)o != which)
+        o = o->next;
+    if (!o || o->destroy != reader_destroy)
+        return CUDA_ERROR_INVALID_VALUE;
+    object_free(o);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexObjectCreate(CUtexObject *texture, const CUDA_RESOURCE_DESC *of,
+                           const CUDA_TEXTURE_DESC *how, const CUDA_RESOURCE_VIEW_DESC *view)
+{
+    ENTER;
+    return fake_done(view || how->flags & ~0x13u ? CUDA_ERROR_INVALID_VALUE
+                                                 : reader_new(texture, of));
+}
+
+CUresult cuSurfObjectCreate(CUsurfObject *surface, const CUDA_RESOURCE_DESC *of)
+{
+    ENTER;
+    return fake_done(of->resType ? CUDA_ERROR_INVALID_VALUE : reader_new(surface, of));
+}
+
+CUresult cuTexObjectDestroy(CUtexObject texture)
+{
+    ENTER;
+    return fake_done(reader_free(texture));
+}
+
+CUresult cuSurfObjectDestroy(CUsurfObject surface)
+{
+    ENTER;
+    return fake_done(reader_free(surface));
+}
+
 CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                            CUcontext from_context, size_t bytes, CUstream stream)
 {

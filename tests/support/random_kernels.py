@@ -6,11 +6,13 @@ undefined, and rounds in one way only, so that every machine has the same answer
 import random
 
 THREADS = 96
+destructors = False  # scoped is for CUDA alone: OpenCL refuses the pointer of its objects
 WHOLE = ["int", "unsigned", "long long", "unsigned long long", "signed char", "unsigned char", "short", "unsigned short"]
 REAL = ["float", "double"]
 MEMBERS = {"record": {"a": "int", "b": "float", "c": "long long", "d": "unsigned char"},
            "float4": dict.fromkeys("xyzw", "float"), "int2": dict.fromkeys("xy", "int"),
-           "uchar4": dict.fromkeys("xyzw", "unsigned char")}
+           "uchar4": dict.fromkeys("xyzw", "unsigned char"),
+           "made": {"a": "int", "b": "short", "c": "double"}}
 
 COMMON = """
 struct record { int a; float b; long long c; unsigned char d; };
@@ -62,6 +64,43 @@ CUDA = """#include <cuda_fp16.h>
 #define CONSTANT __constant__
 #define HADD(a, b) ((a) + (b))
 #define HMUL(a, b) ((a) * (b))
+#define MADE_0 made()
+#define MADE_1(x) made(x)
+#define MADE_2(x, y) made(x, y)
+#define MADE_SUM(a, b) ((a) + (b))
+struct base {
+    int a = 7;
+    FUNCTION base() { a ^= 1; }
+    FUNCTION explicit base(int x) : a(x) {}
+};
+struct made : base {
+    short b;
+    double c{0.5};
+    FUNCTION made() : b(3) {}
+    FUNCTION made(int x) : base(x ^ 5), b(short(x >> 3)), c(a * 0.25) {}
+    FUNCTION made(int x, float y) : made(x) { c += y; }
+    FUNCTION made operator+(const made &o) const { return made(a ^ o.a, float(b - o.b)); }
+};
+struct counter {
+    unsigned *to, by;
+    FUNCTION counter(unsigned *p, unsigned n) : to(p), by(n) { *to ^= by; }
+    FUNCTION ~counter() { *to = *to * 33u + by; }
+};
+FUNCTION unsigned scoped(unsigned a, unsigned b)
+{
+    unsigned h = a;
+    {
+        counter first(&h, b);
+        for (unsigned i = 0; i < b % 5; i++) {
+            counter second(&h, i);
+            if ((h & 3) == a % 4)
+                break;
+            h += i;
+        }
+        counter third(&h, 9);
+    }
+    return h;
+}
 """ + COMMON
 C = """#include <math.h>
 #include <stdio.h>
@@ -74,6 +113,11 @@ typedef _Float16 half;
 typedef struct { float x, y, z, w; } float4;
 typedef struct { int x, y; } int2;
 typedef struct { unsigned char x, y, z, w; } uchar4;
+typedef struct { int a; short b; double c; } made;
+#define MADE_0 ((made){6, 3, 0.5})
+static made MADE_1(int x) { return (made){x ^ 5, (short)(x >> 3), (x ^ 5) * 0.25}; }
+static made MADE_2(int x, float y) { made m = MADE_1(x); m.c += y; return m; }
+static made MADE_SUM(made a, made b) { return MADE_2(a.a ^ b.a, (float)(a.b - b.b)); }
 #define make_float4(...) ((float4){__VA_ARGS__})
 #define make_int2(...) ((int2){__VA_ARGS__})
 #define make_uchar4(...) ((uchar4){__VA_ARGS__})
@@ -139,6 +183,7 @@ class Function:
             f"(unsigned long long)__float_as_uint((float)(int)({a} % 4096))",
             f"(unsigned long long)__float2int_rn({self.real(3)})",
             f"(unsigned long long)mixed((unsigned)({a} % 99), (unsigned)({b}), (unsigned)({a}))",
+            f"(unsigned long long){'scoped' if destructors else 'mixed_1'}((unsigned)({a}), (unsigned)({b} % 99))",
             f"(unsigned long long)folded(a, (unsigned)({a} % 6))", f"(unsigned long long)b[{a} % 3][{b} % 4]"])
 
     def real(self, depth=0):
@@ -175,7 +220,10 @@ class Function:
         if kind in MEMBERS:
             same = self.pick([kind])
             if same and random.random() < 0.3:
-                return same[1]
+                return f"MADE_SUM({same[1]}, {self.pick([kind])[1]})" if kind == "made" else same[1]
+            if kind == "made":
+                return random.choice(["MADE_0", f"MADE_1({self.value('int')})",
+                                      f"MADE_2({self.value('int')}, (float)clamped({self.real()}))"])
             maker = "recorded" if kind == "record" else "make_" + kind
             return f"{maker}({', '.join(self.value(k) for k in MEMBERS[kind].values())})"
         return f"({kind})({self.whole()})"
@@ -201,7 +249,7 @@ class Function:
         return f"{name} = {self.value(kind)};"
 
     def declare(self):
-        kind = random.choice(WHOLE + REAL + ["half", "record", "float4", "int2", "uchar4"])
+        kind = random.choice(WHOLE + REAL + ["half", "record", "float4", "int2", "uchar4", "made"])
         name = f"v{self.count}"
         self.count += 1
         text = f"{'struct ' if kind == 'record' else ''}{kind} {name} = {self.value(kind)};"
@@ -309,7 +357,7 @@ class Block:
                 out.append(f"if ({step[1]}(i, s, r) % {step[2]} == 0)\n{tab}    {leaves}")
             elif step[0] == "shuffle":
                 name = {"at": "__shfl_sync", "xor": "__shfl_xor_sync"}.get(step[1], f"__shfl_{step[1]}_sync")
-                out.append(f"r += 5 * {name}(0xffffffffu, r, {step[2]}, {step[3]});")
+                out.append(f"r = (long long)(r + 5ull * {name}(0xffffffffu, r, {step[2]}, {step[3]}));")
             else:
                 inner = self.cuda(step[2], leaves, indent + 1)
                 head = f"for (int n{indent} = 0; n{indent} < {step[1]}; n{indent}++)" if step[0] == "loop" else \

@@ -319,8 +319,8 @@ static void end_life(const char *what, long n)
         fail_msg("%s %ld: %ld objects of CUDA left", what, n, fake.count(FAKE_OBJECTS));
 }
 
-/* Every n; every fourth on slow machines. */
-static long stride(void) { return getenv("IG_TEST_QUICK") ? 4 : 1; }
+/* Every n; every ninth on slow machines. */
+static long stride(void) { return getenv("IG_TEST_QUICK") ? 9 : 1; }
 
 /* For every n, until a life ends before the n-th call. A life continues after a call that failed once. */
 static int lives_with_failures(bool always)

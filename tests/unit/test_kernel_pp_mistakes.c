@@ -147,6 +147,12 @@ static void test_mistakes(void **state)
          "  do:  write the step as a kernel (examples/cuda has reductions, scans and histograms), "
          "do it "
          "with 'ingot eval' (sum, cumsum, sort), or compile the program with nvcc\n"},
+        {"#include <cuda_fp8.h>\n", "",
+         "a.cu:1:10: error: 'cuda_fp8.h' belongs to CUDA's library of 8-bit floats, which is not "
+         "part of Ingot [IG-LIB]\n"
+         "    #include <cuda_fp8.h>\n"
+         "             ^~~~~~~~~~~~\n"
+         "  do:  keep the values as half or bfloat16\n"},
         {"#include <cublas_v2.h>\n", "",
          "a.cu:1:10: error: 'cublas_v2.h' belongs to cuBLAS, which is not part of Ingot [IG-LIB]\n"
          "    #include <cublas_v2.h>\n"

@@ -4,7 +4,7 @@
 #define INGOT_COOPERATIVE_GROUPS_H
 
 #ifndef __CUDA_ARCH__ /* nvrtcCompileProgram may find this file; device code has these types */
-#include "cuda_runtime.h"
+#include "ingot_cpp.h"
 
 namespace cooperative_groups
 {

@@ -4,7 +4,7 @@
 #ifndef __cuda_cuda_h__
 #define __cuda_cuda_h__ 1
 
-#include "cuda_runtime.h"
+#include "ingot_cpp.h"
 
 typedef int CUdevice, CUdevice_v1;
 typedef unsigned long long CUdeviceptr, CUdeviceptr_v2;
@@ -114,7 +114,11 @@ typedef enum CUdevice_attribute_enum {
     IG_ATTRIBUTE(HOST_REGISTER_SUPPORTED, 99),
     IG_ATTRIBUTE(MAX_BLOCKS_PER_MULTIPROCESSOR, 106),
     IG_ATTRIBUTE(RESERVED_SHARED_MEMORY_PER_BLOCK, 111),
-    IG_ATTRIBUTE(MEMORY_POOLS_SUPPORTED, 115)
+    IG_ATTRIBUTE(MEMORY_POOLS_SUPPORTED, 115),
+    IG_ATTRIBUTE(VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED, 102),
+    IG_ATTRIBUTE(VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 102),
+    IG_ATTRIBUTE(HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 103),
+    IG_ATTRIBUTE(GENERIC_COMPRESSION_SUPPORTED, 107),
 } CUdevice_attribute;
 #undef IG_ATTRIBUTE
 typedef enum CUfunction_attribute_enum {
@@ -212,20 +216,6 @@ typedef struct CUctxCreateParams_st {
     int numExecAffinityParams;
     void *cigParams;
 } CUctxCreateParams;
-/* An array has type CU_MEMORYTYPE_ARRAY, which is not supported. */
-typedef struct CUDA_MEMCPY2D_st {
-    size_t srcXInBytes, srcY;
-    CUmemorytype srcMemoryType;
-    const void *srcHost;
-    CUdeviceptr srcDevice;
-    void *srcArray;
-    size_t srcPitch, dstXInBytes, dstY;
-    CUmemorytype dstMemoryType;
-    void *dstHost;
-    CUdeviceptr dstDevice;
-    void *dstArray;
-    size_t dstPitch, WidthInBytes, Height;
-} CUDA_MEMCPY2D;
 
 namespace ig_cuda
 {
@@ -339,6 +329,20 @@ IG_DO cuDeviceTotalMem(size_t *bytes, CUdevice d)
         *bytes = p.totalGlobalMem;
     return r;
 }
+namespace ig_cuda
+{
+/* Of cuda_virtual.h, whose functions are refused on NVIDIA GPUs. */
+static inline bool virtual_attribute(CUdevice_attribute a, int *value)
+{
+    ig_cuda_facts f;
+    const bool has = a == CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED;
+    if (!has && a != CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED &&
+        a != CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED)
+        return false;
+    *value = has && !ig_cuda_device(&f) && !f.driver_version;
+    return true;
+}
+} // namespace ig_cuda
 IG_DO cuDeviceGetAttribute(int *value, CUdevice_attribute a, CUdevice d)
 {
     const bool layered = a == CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH ||
@@ -358,6 +362,8 @@ IG_DO cuDeviceGetAttribute(int *value, CUdevice_attribute a, CUdevice d)
                 : all[a - CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH];
         return r;
     }
+    if (ig_cuda::virtual_attribute(a, value))
+        return CUDA_SUCCESS;
     return IG_DRIVER(cudaDeviceGetAttribute(value, (cudaDeviceAttr)a, d));
 }
 IG_DO cuDeviceComputeCapability(int *major, int *minor, CUdevice d)
@@ -567,27 +573,8 @@ IG_COPY(cuMemcpyDtoD, CUdeviceptr, ig_cuda::pointer(d), CUdeviceptr, ig_cuda::po
 IG_COPY(cuMemcpy, CUdeviceptr, ig_cuda::pointer(d), CUdeviceptr, ig_cuda::pointer(s),
         cudaMemcpyDefault)
 #undef IG_COPY
-IG_DO cuMemcpy2DAsync(const CUDA_MEMCPY2D *c, CUstream s, IG_HERE)
-{
-    if (c->srcMemoryType == CU_MEMORYTYPE_ARRAY || c->dstMemoryType == CU_MEMORYTYPE_ARRAY)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    const bool from_host = c->srcMemoryType == CU_MEMORYTYPE_HOST,
-               to_host = c->dstMemoryType == CU_MEMORYTYPE_HOST;
-    const char *from = (const char *)(from_host ? c->srcHost : ig_cuda::pointer(c->srcDevice)) +
-                       c->srcY * c->srcPitch + c->srcXInBytes;
-    char *to = (char *)(to_host ? c->dstHost : ig_cuda::pointer(c->dstDevice)) +
-               c->dstY * c->dstPitch + c->dstXInBytes;
-    const size_t from_pitch = c->srcPitch ? c->srcPitch : c->WidthInBytes,
-                 to_pitch = c->dstPitch ? c->dstPitch : c->WidthInBytes;
-    return IG_DRIVER(ig_cuda::copy(to, to_pitch, from, from_pitch, c->WidthInBytes, c->Height,
-                                   cudaMemcpyDefault, at, s, 1));
-}
-IG_DO cuMemcpy2D(const CUDA_MEMCPY2D *c, IG_HERE)
-{
-    const CUresult r = cuMemcpy2DAsync(c, 0, at);
-    return r ? r : IG_DRIVER(cudaStreamSynchronize(0));
-}
-IG_DO cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *c, IG_HERE) { return cuMemcpy2D(c, at); }
+#include "cuda_arrays.h"
+#include "cuda_virtual.h"
 
 namespace ig_cuda
 {

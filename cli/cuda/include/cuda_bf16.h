@@ -2,7 +2,7 @@
 #ifndef INGOT_CUDA_BF16_H
 #define INGOT_CUDA_BF16_H
 
-#include "cuda_runtime.h"
+#include "ingot_cpp.h"
 
 struct alignas(2) __nv_bfloat16 {
     unsigned short x;

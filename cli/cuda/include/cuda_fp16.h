@@ -2,7 +2,7 @@
 #ifndef INGOT_CUDA_FP16_H
 #define INGOT_CUDA_FP16_H
 
-#include "cuda_runtime.h"
+#include "ingot_cpp.h"
 
 namespace ig_cuda
 {

@@ -4,9 +4,14 @@
 #ifndef INGOT_CUDA_RUNTIME_H
 #define INGOT_CUDA_RUNTIME_H
 
+#define __CUDA_RUNTIME_H__ 1
+#define __DRIVER_TYPES_H__ 1
+#define __VECTOR_TYPES_H__ 1
+#define CUDART_VERSION 12000
+
 #ifndef __cplusplus
-#error "ingot run: C files cannot call the CUDA runtime; rename the file to .cpp or .cu"
-#endif
+#include "ingot_c.h"
+#else
 
 #include <assert.h>
 #include <limits.h>
@@ -29,10 +34,6 @@
 #define __CUDACC_VER_MAJOR__ 12
 #define __CUDACC_VER_MINOR__ 0
 #define __CUDACC_VER_BUILD__ 0
-#define __CUDA_RUNTIME_H__ 1
-#define __DRIVER_TYPES_H__ 1
-#define __VECTOR_TYPES_H__ 1
-#define CUDART_VERSION 12000
 #ifndef CUDA_VERSION
 #define CUDA_VERSION 12000
 #endif
@@ -46,7 +47,11 @@
 #include "ingot_graphs.h"
 #include "ingot_functions.h"
 #include "ingot_math.h"
+#ifndef INGOT_NO_C_FILES
+#include "ingot_c.h"
+#endif
 #undef IG_CALL
 #undef IG_HERE
 
+#endif
 #endif

@@ -26,14 +26,34 @@
 /* One row per scalar type: the alignments of its vectors of one, two and four elements. Vectors of three are
  * aligned like vectors of one. */
 #define IG_VECTOR(type, base, one, two, four) \
-    struct alignas(one) base##1 { type x; }; \
-    struct alignas(two) base##2 { type x, y; }; \
-    struct alignas(one) base##3 { type x, y, z; }; \
-    struct alignas(four) base##4 { type x, y, z, w; }; \
-    static inline base##1 make_##base##1(type x) { return {x}; } \
-    static inline base##2 make_##base##2(type x, type y) { return {x, y}; } \
-    static inline base##3 make_##base##3(type x, type y, type z) { return {x, y, z}; } \
-    static inline base##4 make_##base##4(type x, type y, type z, type w) { return {x, y, z, w}; }
+    struct __attribute__((aligned(one))) base##1 { type x; }; \
+    struct __attribute__((aligned(two))) base##2 { type x, y; }; \
+    struct __attribute__((aligned(one))) base##3 { type x, y, z; }; \
+    struct __attribute__((aligned(four))) base##4 { type x, y, z, w; }; \
+    typedef struct base##1 base##1; \
+    typedef struct base##2 base##2; \
+    typedef struct base##3 base##3; \
+    typedef struct base##4 base##4; \
+    static inline base##1 make_##base##1(type x) \
+    { \
+        base##1 v = {x}; \
+        return v; \
+    } \
+    static inline base##2 make_##base##2(type x, type y) \
+    { \
+        base##2 v = {x, y}; \
+        return v; \
+    } \
+    static inline base##3 make_##base##3(type x, type y, type z) \
+    { \
+        base##3 v = {x, y, z}; \
+        return v; \
+    } \
+    static inline base##4 make_##base##4(type x, type y, type z, type w) \
+    { \
+        base##4 v = {x, y, z, w}; \
+        return v; \
+    }
 
 IG_VECTOR(signed char, char, 1, 2, 4)
 IG_VECTOR(unsigned char, uchar, 1, 2, 4)
@@ -49,6 +69,7 @@ IG_VECTOR(float, float, 4, 8, 16)
 IG_VECTOR(double, double, 8, 16, 16)
 #undef IG_VECTOR
 
+#ifdef __cplusplus
 struct dim3 {
     unsigned int x, y, z;
     constexpr dim3(unsigned int x_ = 1, unsigned int y_ = 1, unsigned int z_ = 1)
@@ -58,5 +79,8 @@ struct dim3 {
     constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
     constexpr operator uint3() const { return {x, y, z}; }
 };
+#else
+typedef uint3 dim3;
+#endif
 
 #endif

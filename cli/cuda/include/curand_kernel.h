@@ -3,7 +3,7 @@
 #ifndef INGOT_CURAND_KERNEL_H
 #define INGOT_CURAND_KERNEL_H
 
-#include "cuda_runtime.h"
+#include "ingot_cpp.h"
 
 #define IG_STATE(name, bytes, alignment) \
     struct alignas(alignment) name { \

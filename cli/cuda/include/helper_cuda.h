@@ -3,7 +3,7 @@
 #ifndef INGOT_HELPER_CUDA_H
 #define INGOT_HELPER_CUDA_H
 
-#include "cuda_runtime.h"
+#include "ingot_cpp.h"
 
 namespace ig_cuda
 {

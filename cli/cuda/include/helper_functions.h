@@ -2,7 +2,7 @@
 #ifndef INGOT_HELPER_FUNCTIONS_H
 #define INGOT_HELPER_FUNCTIONS_H
 
-#include "cuda_runtime.h"
+#include "ingot_cpp.h"
 #include "helper_timer.h"
 
 #endif

@@ -4,31 +4,6 @@
 
 #include "ingot_launch.h"
 
-struct cudaUUID_t {
-    char bytes[16];
-};
-struct cudaDeviceProp {
-    char name[256];
-    cudaUUID_t uuid;
-    size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerBlockOptin, sharedMemPerMultiprocessor;
-    size_t reservedSharedMemPerBlock, totalConstMem, memPitch, textureAlignment, surfaceAlignment;
-    int regsPerBlock, regsPerMultiprocessor, warpSize, maxThreadsPerBlock, maxThreadsDim[3];
-    int maxGridSize[3], clockRate, major, minor, deviceOverlap, multiProcessorCount;
-    int kernelExecTimeoutEnabled, integrated, canMapHostMemory, computeMode, concurrentKernels;
-    int ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver, asyncEngineCount;
-    int unifiedAddressing, memoryClockRate, memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize;
-    int maxThreadsPerMultiProcessor, maxBlocksPerMultiProcessor, streamPrioritiesSupported;
-    int globalL1CacheSupported, localL1CacheSupported, managedMemory, isMultiGpuBoard;
-    int multiGpuBoardGroupID, hostNativeAtomicSupported, singleToDoublePrecisionPerfRatio;
-    int pageableMemoryAccess, concurrentManagedAccess, computePreemptionSupported;
-    int canUseHostPointerForRegisteredMem, cooperativeLaunch, cooperativeMultiDeviceLaunch;
-    int pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost;
-    int maxTexture1D, maxTexture2D[2], maxTexture3D[3];
-    int maxTexture1DLayered[2], maxTexture2DLayered[3];
-    size_t texturePitchAlignment;
-    int hostRegisterSupported, memoryPoolsSupported, clusterLaunch, accessPolicyMaxWindowSize;
-};
-
 IG_CALL cudaGetDeviceCount(int *n)
 {
     ig_cuda_facts f;

@@ -2,15 +2,8 @@
 #ifndef INGOT_LAUNCH_H
 #define INGOT_LAUNCH_H
 
-#include "ingot_cuda.h"
-#include "cuda_types.h"
+#include "ingot_types.h"
 
-enum cudaError {
-#define CUDA_ERROR(name, number, text) name = number,
-#include "cuda_errors.def"
-#undef CUDA_ERROR
-};
-typedef cudaError cudaError_t;
 /* Of the runtime's functions; cuda_runtime.h takes the names back. */
 #define IG_CALL static inline cudaError_t
 #define IG_HERE ig_cuda::place at = ig_cuda::here()
@@ -19,13 +12,6 @@ static inline const char *cudaGetErrorString(cudaError_t e) { return ig_cuda_err
 static inline const char *cudaGetErrorName(cudaError_t e) { return ig_cuda_error_name(e); }
 IG_CALL cudaGetLastError() { return (cudaError_t)ig_cuda_last_error(1); }
 IG_CALL cudaPeekAtLastError() { return (cudaError_t)ig_cuda_last_error(0); }
-
-struct ig_cuda_stream;
-struct ig_cuda_event;
-typedef struct ig_cuda_stream *cudaStream_t;
-typedef struct ig_cuda_event *cudaEvent_t;
-#define cudaStreamLegacy ((cudaStream_t)1)
-#define cudaStreamPerThread ((cudaStream_t)2)
 
 namespace ig_cuda
 {

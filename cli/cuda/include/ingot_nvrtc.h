@@ -6,6 +6,18 @@
 
 #define __INGOT__ 1
 
+/* Headers of CUDA that declare types of 64 bits which are not the host's: here under other names. */
+#define uint64_t ig_helpers_uint64_t
+#define uintptr_t ig_helpers_uintptr_t
+#if __has_include(<cuda_pipeline.h>)
+#include <cuda_pipeline.h>
+#endif
+#if __has_include(<cuda_awbarrier.h>)
+#include <cuda_awbarrier.h>
+#endif
+#undef uint64_t
+#undef uintptr_t
+
 typedef signed char int8_t;
 typedef unsigned char uint8_t;
 typedef short int16_t;
@@ -24,6 +36,7 @@ IG_INT(16)
 IG_INT(32)
 IG_INT(64)
 #undef IG_INT
+typedef unsigned long long CUtexObject, CUsurfObject;
 typedef unsigned int uint;
 typedef unsigned short ushort;
 typedef unsigned char uchar;
@@ -279,7 +292,17 @@ template <typename T, size_t n> struct array {
     __host__ __device__ constexpr T *end() { return elements + n; }
     __host__ __device__ constexpr const T *begin() const { return elements; }
     __host__ __device__ constexpr const T *end() const { return elements + n; }
+    __host__ __device__ constexpr T &front() { return elements[0]; }
+    __host__ __device__ constexpr const T &front() const { return elements[0]; }
+    __host__ __device__ constexpr T &back() { return elements[n - 1]; }
+    __host__ __device__ constexpr const T &back() const { return elements[n - 1]; }
+    __host__ __device__ constexpr void fill(const T &value)
+    {
+        for (size_t i = 0; i < n; i++)
+            elements[i] = value;
+    }
     __host__ __device__ static constexpr size_t size() { return n; }
+    __host__ __device__ static constexpr bool empty() { return n == 0; }
 };
 
 #define IG_OPERATOR(name, ...) \

@@ -4,14 +4,6 @@
 
 #include "ingot_memory.h"
 
-enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
-enum {
-    cudaEventDefault = 0,
-    cudaEventBlockingSync = 1,
-    cudaEventDisableTiming = 2,
-    cudaEventInterprocess = 4
-};
-
 IG_CALL cudaStreamCreateWithPriority(cudaStream_t *s, unsigned flags, int priority)
 {
     return (cudaError_t)ig_cuda_stream_new((void **)s, flags, priority);

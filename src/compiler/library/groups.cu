@@ -54,3 +54,39 @@ __device__ void ig_copy_group(void *ig_to, const void *ig_from, unsigned long lo
         for (unsigned long long ig_i = ig_rank; ig_i < ig_bytes; ig_i += ig_threads)
             ((unsigned char *)ig_to)[ig_i] = ((const unsigned char *)ig_from)[ig_i];
 }
+
+/* Members of coalesced groups: lanes are counted by their ranks in the mask. */
+__device__ inline unsigned ig_pack_lanes(unsigned ig_mask, unsigned ig_bits)
+{
+    unsigned ig_packed = 0;
+    for (int ig_rank = 0; ig_mask; ig_mask &= ig_mask - 1, ig_rank++)
+        ig_packed |= (ig_bits >> (__ffs(ig_mask) - 1) & 1u) << ig_rank;
+    return ig_packed;
+}
+__device__ inline unsigned ig_ballot_lanes(unsigned ig_mask, int ig_predicate)
+{
+    return ig_pack_lanes(ig_mask, __ballot_sync(ig_mask, ig_predicate));
+}
+template <typename ig_t> __device__ inline unsigned ig_match_any_lanes(unsigned ig_mask, ig_t ig_value)
+{
+    return ig_pack_lanes(ig_mask, __match_any_sync(ig_mask, ig_value));
+}
+template <typename ig_t> __device__ inline unsigned ig_match_all_lanes(unsigned ig_mask, ig_t ig_value, int &ig_all)
+{
+    return ig_pack_lanes(ig_mask, __match_all_sync(ig_mask, ig_value, &ig_all));
+}
+/* From the lane whose rank is ig_by smaller or larger; the own value if there is none. */
+template <typename ig_t> __device__ inline ig_t ig_move_lanes(unsigned ig_mask, ig_t ig_value, int ig_by)
+{
+    const unsigned ig_lane = (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31u;
+    const int ig_rank = __popc(ig_mask & ((1u << ig_lane) - 1)), ig_from = ig_rank + ig_by;
+    return ig_struct_shuffle_rank(ig_mask, ig_value, ig_from >= 0 && ig_from < __popc(ig_mask) ? ig_from : ig_rank, 32);
+}
+template <typename ig_t> __device__ inline ig_t ig_shuffle_up_lanes(unsigned ig_mask, ig_t ig_value, unsigned ig_by)
+{
+    return ig_move_lanes(ig_mask, ig_value, ig_by < 32 ? -(int)ig_by : -32);
+}
+template <typename ig_t> __device__ inline ig_t ig_shuffle_down_lanes(unsigned ig_mask, ig_t ig_value, unsigned ig_by)
+{
+    return ig_move_lanes(ig_mask, ig_value, ig_by < 32 ? (int)ig_by : 32);
+}

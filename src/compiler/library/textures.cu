@@ -1,8 +1,8 @@
 /* Textures and surfaces in memory: an object is the address of this descriptor, which the runtime writes
  * (src/lib/cudart/textures.c). Coordinates, fractions and addressing are as in CUDA's programming guide: linear filters
  * use fractions of 8 bits, and the sums below are evaluated in the order in which they are written. */
-typedef unsigned long long cudaTextureObject_t;
-typedef unsigned long long cudaSurfaceObject_t;
+typedef unsigned long long cudaTextureObject_t, CUtexObject;
+typedef unsigned long long cudaSurfaceObject_t, CUsurfObject;
 enum cudaSurfaceBoundaryMode { cudaBoundaryModeZero, cudaBoundaryModeClamp, cudaBoundaryModeTrap };
 
 struct ig_texture {
@@ -13,6 +13,13 @@ struct ig_texture {
     unsigned char ig_mode[3], ig_is_plain;                     /* 0 wrap, 1 clamp, 2 mirror, 3 border; one float per texel */
     float ig_border[4];
 };
+
+/* The CPU has addresses. Devices that run text have bytes from here on: see module_texel_room in the engine. */
+__device__ char ig_texels[16];
+__device__ inline const ig_texture *ig_texture_at(unsigned long long ig_object)
+{
+    return (const ig_texture *)ig_texel_address(ig_texels, ig_object);
+}
 
 __device__ inline uint4 ig_texel_border(const ig_texture *ig_t)
 {
@@ -40,7 +47,7 @@ __device__ inline uint4 ig_texel(const ig_texture *ig_t, int ig_x, int ig_y, int
 {
     if ((ig_x | ig_y | ig_z) < 0)
         return ig_texel_border(ig_t);
-    const char *ig_at = (const char *)ig_t->ig_data + ig_z * ig_t->ig_slice + ig_y * ig_t->ig_row + (unsigned long long)ig_x * ig_t->ig_bytes;
+    const char *ig_at = (const char *)ig_texel_address(ig_texels, ig_t->ig_data) + ig_z * ig_t->ig_slice + ig_y * ig_t->ig_row + (unsigned long long)ig_x * ig_t->ig_bytes;
     uint4 ig_v = make_uint4(0, 0, 0, 0);
     if (ig_t->ig_is_plain) {
         ig_v.x = *(const unsigned *)ig_at;
@@ -201,13 +208,13 @@ __device__ inline void ig_texel_put(uint4 ig_v, char *ig_to) { *ig_to = (char)ig
     template <typename ig_t> __device__ inline ig_t ig_name ig_params \
     { \
         ig_t ig_r; \
-        const ig_texture *ig_x = (const ig_texture *)ig_texture_in; \
+        const ig_texture *ig_x = ig_texture_at(ig_texture_in); \
         ig_texel_put(ig_value, &ig_r); \
         return ig_r; \
     } \
     template <typename ig_t> __device__ inline void ig_name ig_args \
     { \
-        const ig_texture *ig_x = (const ig_texture *)ig_texture_in; \
+        const ig_texture *ig_x = ig_texture_at(ig_texture_in); \
         ig_texel_put(ig_value, ig_to); \
     }
 #define IG_P(...) (cudaTextureObject_t ig_texture_in, __VA_ARGS__)
@@ -260,7 +267,7 @@ IG_BOTH(tex3DGrad, ig_sample_3d(ig_x, ig_1, ig_2, ig_3), float ig_1, float ig_2,
 /* The address of a value in a surface; NULL if it is outside. A boundary mode of trap ends the kernel. */
 __device__ inline char *ig_surface_at(cudaSurfaceObject_t ig_surface, int ig_x, int ig_y, int ig_z, int ig_bytes, int ig_mode)
 {
-    const ig_texture *ig_t = (const ig_texture *)ig_surface;
+    const ig_texture *ig_t = ig_texture_at(ig_surface);
     const int ig_width = ig_t->ig_size[0] * ig_t->ig_bytes;
     if (ig_x < 0 || ig_x > ig_width - ig_bytes || (unsigned)ig_y >= (unsigned)ig_t->ig_size[1] || (unsigned)ig_z >= (unsigned)ig_t->ig_size[2]) {
         if (ig_mode == cudaBoundaryModeTrap)
@@ -271,7 +278,7 @@ __device__ inline char *ig_surface_at(cudaSurfaceObject_t ig_surface, int ig_x, 
         ig_y = max(0, min(ig_y, ig_t->ig_size[1] - 1));
         ig_z = max(0, min(ig_z, ig_t->ig_size[2] - 1));
     }
-    return (char *)ig_t->ig_data + ig_z * ig_t->ig_slice + ig_y * ig_t->ig_row + ig_x;
+    return (char *)ig_texel_address(ig_texels, ig_t->ig_data) + ig_z * ig_t->ig_slice + ig_y * ig_t->ig_row + ig_x;
 }
 
 #define IG_SURFACE(ig_name, ig_place, ...) \

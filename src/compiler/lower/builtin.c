@@ -437,6 +437,7 @@ static lower_value others(lower *l, const kernel_expr *e)
     case BUILTIN_CONVERT_RU:
     case BUILTIN_CONVERT_RD: return lower_value_of(l, t, convert(l, e, v));
     case BUILTIN_BITCAST: return bitcast(l, e, v);
+    case BUILTIN_TEXEL_ADDRESS: return lower_value_of(l, t, v[1].reg[0]);
     case BUILTIN_SHARED_ADDRESS:
     case BUILTIN_SHARED_POINTER:
         return lower_value_of(l, t,

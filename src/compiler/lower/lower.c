@@ -405,31 +405,9 @@ static void lower_parameters(lower *l, const kernel_function *f)
     l->c->argument_bytes = (size_t)l->entry->argument_bytes;
 }
 
-/* Refuses the features that lane code does not support. */
-static void refuse(lower *l)
-{
-    static const struct {
-        kernel_feature feature;
-        const char *remedy;
-    } refused[] = {
-        {FEATURE_CDP, "launch from the host"},
-    };
-    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
-        const kernel_use *use = &l->entry->uses[refused[i].feature];
-        const kernel_feature_row *row = &kernel_feature_rows[refused[i].feature];
-        l->place = use->place;
-        if (use->place)
-            lower_fail(l, IG_ERR_UNSUPPORTED,
-                       "[%s] the CPU does not run kernel '%s': it uses %s; %s", row->code,
-                       l->entry->name, row->text, refused[i].remedy);
-    }
-    l->place = l->entry->function->place;
-}
-
 static void lower_kernel(lower *l)
 {
     lower_frame f;
-    refuse(l);
     frame_begin(l, &f, l->entry->function);
     l->frame = &f;
     l->c->shared_bytes = (size_t)l->entry->dynamic_offset;

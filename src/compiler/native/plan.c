@@ -184,11 +184,34 @@ static bool is_written(const native_plan *p, int32_t r, int loop)
     return false;
 }
 
+static bool has_barrier(const native_plan *p, int loop)
+{
+    for (int k = loop + 1; k < p->end[loop]; k++)
+        if (p->c->inst[k].op == CODE_BARRIER)
+            return true;
+    return false;
+}
+
+/* A value of shared memory in a loop with a barrier: only the block writes it, and all its threads go on together. */
+static bool is_own(const code_inst *i, bool together)
+{
+    return together && (i->flags & (CODE_OWN | CODE_VOLATILE)) == CODE_OWN;
+}
+
+/* A value that a block may wait for in the loop. */
+static bool is_awaited(const native_plan *p, const code_inst *i, int loop)
+{
+    return i->op == CODE_ATOMIC || (i->op == CODE_LOAD && p->c->reg[i->a].origin != ORIGIN_LOCAL &&
+                                    (i->flags & CODE_VOLATILE ||
+                                     (!is_written(p, i->a, loop) && !is_written(p, i->b, loop))));
+}
+
 /* A loop whose end depends on memory that another thread may write: it might wait for a block that has not begun, which
- * native code would never begin. */
+ * native code would never begin. If it depends on shared memory, any value may have gone there. */
 static bool waits(const native_plan *p, int loop)
 {
-    bool found = false, changes = false;
+    const bool together = has_barrier(p, loop);
+    bool found = false, any = false, changes = false, own = false;
     uint8_t *needed = memory_new((size_t)p->c->n_reg + 1);
     if (!needed)
         return true;
@@ -197,15 +220,14 @@ static bool waits(const native_plan *p, int loop)
         const code_inst *i = &p->c->inst[k];
         if (i->d == CODE_NONE)
             continue;
+        const bool here = is_own(i, together), awaited = is_awaited(p, i, loop);
         changes |= p->c->reg[i->d].variable;
-        if (needed[i->d])
-            found |= i->op == CODE_ATOMIC ||
-                     (i->op == CODE_LOAD && p->c->reg[i->a].origin != ORIGIN_LOCAL &&
-                      (i->flags & CODE_VOLATILE ||
-                       (!is_written(p, i->a, loop) && !is_written(p, i->b, loop))));
+        any |= awaited && !here;
+        found |= needed[i->d] && awaited && !(here && i->op == CODE_LOAD);
+        own |= needed[i->d] && here && i->op == CODE_LOAD;
     }
     memory_free(needed);
-    return found || !changes;
+    return found || (own ? any : !changes);
 }
 
 static const char *refusal(const native_plan *p, int k)

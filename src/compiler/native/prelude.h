@@ -268,51 +268,55 @@ ELEMENT(i64, vl)
 ELEMENT(u64, vq)
 ELEMENT(f64, vd)
 
-/* Elements T at base + index * scale, with an index vector X of elements E. The lanes of a full group may be
- * neighbours. */
+/* Whether the indices of a full group are those of neighbours. Accesses with one index vector share this test. */
+#define IS_ROW(X) \
+    ALWAYS int is_row_##X(X x) \
+    { \
+        return bits(TO(vi, x == SPLAT_##X(x[0]) + (X){IOTA})) == FULL && x[W - 1] > x[0]; \
+    }
+IS_ROW(vi)
+IS_ROW(vu)
+IS_ROW(vl)
+IS_ROW(vq)
+
+/* Elements T at base + index * scale, with an index vector X of elements E. */
 #define BY_INDEX(T, V, X, E) \
-    CALLED V get_##T##_##X(u64 base, X x, i64 scale, u32 k) \
+    CALLED V gather_##T##_##X(u64 base, X x, i64 scale, u32 k) \
     { \
         E a[W]; \
         T d[W] = {0}; \
         __builtin_memcpy(a, &x, sizeof a); \
-        if (k == FULL) { \
-            if (scale == sizeof(T) && a[W - 1] == (E)(a[0] + W - 1) && a[W - 1] > a[0]) { \
-                E apart = 0; \
-                for (int i = 0; i < W; i++) \
-                    apart |= (E)(a[i] - a[0] - (E)i); \
-                if (apart == 0) \
-                    return unpack_##T((const char *)(base + (u64)((i64)a[0] * scale))); \
-            } \
-            for (int i = 0; i < W; i++) \
-                d[i] = *(const m_##T *)(base + (u64)((i64)a[i] * scale)); \
-            return unpack_##T(d); \
-        } \
-        for (; k; k &= k - 1) { \
+        for (int i = 0; k == FULL && i < W; i++) \
+            d[i] = *(const m_##T *)(base + (u64)((i64)a[i] * scale)); \
+        for (k = k == FULL ? 0 : k; k; k &= k - 1) { \
             const int i = __builtin_ctz(k); \
             d[i] = *(const m_##T *)(base + (u64)((i64)a[i] * scale)); \
         } \
         return unpack_##T(d); \
     } \
-    CALLED void set_##T##_##X(u64 base, X x, i64 scale, u32 k, V v) \
+    CALLED void scatter_##T##_##X(u64 base, X x, i64 scale, u32 k, V v) \
     { \
         E a[W]; \
         T d[W]; \
         __builtin_memcpy(a, &x, sizeof a); \
-        if (k == FULL && scale == sizeof(T) && a[W - 1] == (E)(a[0] + W - 1) && a[W - 1] > a[0]) { \
-            E apart = 0; \
-            for (int i = 0; i < W; i++) \
-                apart |= (E)(a[i] - a[0] - (E)i); \
-            if (apart == 0) { \
-                pack_##T((char *)(base + (u64)((i64)a[0] * scale)), v); \
-                return; \
-            } \
-        } \
         pack_##T(d, v); \
         for (; k; k &= k - 1) { \
             const int i = __builtin_ctz(k); \
             *(m_##T *)(base + (u64)((i64)a[i] * scale)) = d[i]; \
         } \
+    } \
+    ALWAYS V get_##T##_##X(u64 base, X x, i64 scale, u32 k) \
+    { \
+        if (k == FULL && scale == sizeof(T) && is_row_##X(x)) \
+            return unpack_##T((const char *)(base + (u64)((i64)x[0] * scale))); \
+        return gather_##T##_##X(base, x, scale, k); \
+    } \
+    ALWAYS void set_##T##_##X(u64 base, X x, i64 scale, u32 k, V v) \
+    { \
+        if (k == FULL && scale == sizeof(T) && is_row_##X(x)) \
+            pack_##T((char *)(base + (u64)((i64)x[0] * scale)), v); \
+        else \
+            scatter_##T##_##X(base, x, scale, k, v); \
     }
 
 /* ---- interleaved arrays of lanes: units vectors for each of n elements, and a spare one ---- */

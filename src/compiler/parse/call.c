@@ -338,22 +338,51 @@ kernel_expr *call_functions(parser *p, function_decl *functions, kernel_place pl
     return i ? call_instance(p, i, place, args, n_args) : NULL;
 }
 
-/* k<<<grid, block>>>(...) in device code: parsed, and marked as a feature that no device supports. */
-static kernel_expr *parse_launch(parser *p, kernel_place place, int skip)
+/* k<<<grid, block, shared, stream>>>(...) in device code, at "<<<": a call of ig_launch with the kernel's number, the bytes of
+ * its arguments, the shape and the arguments. */
+static kernel_expr *parse_launch(parser *p, function_decl *functions, const template_arg *given,
+                                 uint32_t n_given, kernel_place place)
 {
-    p->t += skip;
-    while (!kernel_token_launch_end(p->t)) {
-        if (at(p, TOKEN_END) || at(p, TOKEN_SEMICOLON))
-            parser_fail(p, place, "a launch without '>>>'");
-        p->t++;
-    }
+    enum { SHAPE_MOST = 4, AHEAD = 2 };
+    kernel_expr *shape[SHAPE_MOST], **args;
+    uint32_t n_shape = 0;
+    p->t += kernel_token_launch(p->t);
+    do {
+        if (n_shape == SHAPE_MOST)
+            parser_fail(p, p->t->place, "a launch takes at most %d values in '<<<>>>'", SHAPE_MOST);
+        shape[n_shape++] = parse_assignment(p);
+    } while (accept(p, TOKEN_COMMA));
+    if (n_shape < 2 || !kernel_token_launch_end(p->t))
+        parser_fail(p, place, "a launch takes '<<<blocks, threads>>>'");
     p->t += kernel_token_launch_end(p->t);
-    kernel_expr **args;
     expect(p, TOKEN_LPAREN, "after '>>>'");
     const uint32_t n = parse_arguments(p, &args);
-    for (uint32_t i = 0; i < n; i++)
-        args[i] = expr_value(p, args[i]);
-    return expr_builtin(p, place, BUILTIN_LAUNCH, type_word_of(p, WORD_VOID), n, args);
+    kernel_instance *i = call_choose(p, functions, place, given, n_given, args, n, false);
+    if (!(i->flags & IS_GLOBAL))
+        parser_fail(p, place, "'%s' is not a kernel", i->decl->name->text);
+    kernel_function *f = instance_use(p, i, place);
+    if (!f->launched)
+        f->launched = ++p->n_launched;
+    kernel_expr call;
+    convert_args(p, i, &call, args, n, place);
+    kernel_expr **all =
+        kernel_arena_get(p->arena, (AHEAD + SHAPE_MOST + call.n_args) * sizeof *all);
+    const kernel_type *number = type_word_of(p, WORD_ULONG);
+    uint64_t bytes = 0;
+    for (uint32_t k = 0; k < call.n_args; k++) {
+        const kernel_type *t = i->parameters[k].type->plain;
+        bytes = (bytes + t->align - 1) / t->align * t->align + t->size;
+        all[AHEAD + SHAPE_MOST + k] = call.args[k];
+    }
+    all[0] = expr_integer(p, place, number, f->launched);
+    all[1] = expr_integer(p, place, number, bytes);
+    for (uint32_t k = 0; k < SHAPE_MOST; k++) {
+        kernel_expr *e = k < n_shape ? shape[k] : expr_integer(p, place, number, 0);
+        const bool is_float = !expr_is_braces(e) && type_is_float(e->type->plain);
+        all[AHEAD + k] =
+            is_float ? expr_convert(p, e, type_word_of(p, WORD_UINT), "the shape of a launch") : e;
+    }
+    return part_call(p, "ig_launch", place, all, AHEAD + SHAPE_MOST + call.n_args);
 }
 
 /* ---- member functions ------------------------------------------------------------------------- */
@@ -461,9 +490,8 @@ kernel_expr *parse_call(parser *p, function_decl *functions, kernel_place place)
         templates |= f->n_params != 0;
     if (templates && at(p, TOKEN_LT))
         n_given = parse_template_args(p, &given);
-    const int launch = kernel_token_launch(p->t);
-    if (launch)
-        return parse_launch(p, place, launch);
+    if (kernel_token_launch(p->t))
+        return parse_launch(p, functions, given, n_given, place);
     if (!accept(p, TOKEN_LPAREN)) /* its address is taken */
         return function_name_new(p, functions, given, n_given, place);
     kernel_expr **args;

@@ -68,6 +68,26 @@ kernel_name *function_name(const kernel_token *t)
     return NULL;
 }
 
+uint32_t function_autos(const kernel_token *t, const kernel_token **concepts)
+{
+    uint32_t n = 0;
+    while (t->kind != TOKEN_END && t->kind != TOKEN_SEMICOLON && t->kind != TOKEN_LBRACE &&
+           t->kind != TOKEN_ASSIGN &&
+           !(t->kind == TOKEN_NAME && !t->keyword && t[1].kind == TOKEN_LPAREN))
+        t++;
+    const kernel_token *end = t->kind == TOKEN_NAME ? skip_group(t + 1) : t;
+    for (; t < end; t++) {
+        const kernel_token *concept = t;
+        t = constrained_auto(t);
+        if (t->kind != TOKEN_NAME || t->keyword != KEYWORD_auto || t[-1].kind == TOKEN_LT)
+            continue;
+        if (concepts && n < TEMPLATE_MOST)
+        concepts[n] = concept < t ? concept : NULL;
+        n++;
+    }
+    return n;
+}
+
 /* ---- variables -------------------------------------------------------------------------------- */
 
 void global_list(parser *p, kernel_var *v)
@@ -407,6 +427,10 @@ static void parse_plain(parser *p)
     specifiers s;
     if (accept_outside_constructor(p))
         return;
+    if (function_autos(p->t, NULL)) {
+        declare_function_template(p, NULL, 0, NULL);
+        return;
+    }
     parse_specifiers(p, &s);
     if (s.flags & IS_TYPEDEF) {
         parse_typedef(p, &s);

@@ -228,6 +228,9 @@ static kernel_expr *parse_named(parser *p)
     const kernel_place place = last->place;
     if (!y) {
         const bool called = at(p, TOKEN_LPAREN) || at(p, TOKEN_SCOPE);
+        if (at(p, TOKEN_LPAREN) && last->as.name == name_of(p, "cudaDeviceSynchronize"))
+            parser_fail_do(p, place, "launch what follows into cudaStreamTailLaunch",
+                           "a kernel cannot wait for its launches, as in CUDA 12");
         if (at(p, TOKEN_LPAREN) && last->bytes > 4 && strncmp(last->text, "cuda", 4) == 0)
             parser_fail_do(p, place, "call it outside of the kernel",
                            "%s is a function of the host's runtime", token_text(p, last));

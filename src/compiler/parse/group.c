@@ -266,6 +266,21 @@ static kernel_expr *coalesced_member(parser *p, const member_call *m)
                                 expr_convert(p, m->args[1], integer, "a rank")};
         return expr_builtin(p, place, BUILTIN_SHFL_RANK, value->type, 3, args);
     }
+    static const struct {
+        const char *name, *function;
+        uint32_t n;
+    } lanes[] = {{"ballot", "ig_ballot_lanes", 1},
+                 {"match_any", "ig_match_any_lanes", 1},
+                 {"match_all", "ig_match_all_lanes", 2},
+                 {"shfl_up", "ig_shuffle_up_lanes", 2},
+                 {"shfl_down", "ig_shuffle_down_lanes", 2}};
+    for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++)
+        if (is(m, lanes[i].name)) {
+            want_args(p, m, lanes[i].n);
+            kernel_expr *args[3] = {mask_of(p, m->g), m->args[0],
+                                    lanes[i].n > 1 ? m->args[1] : NULL};
+            return part_call(p, lanes[i].function, place, args, lanes[i].n + 1);
+        }
     want_args(p, m, 0);
     kernel_expr *mask = mask_of(p, m->g);
     if (is(m, "thread_rank")) {
@@ -519,9 +534,10 @@ static kernel_expr *parse_reduce(parser *p, int which, kernel_place place)
     const kernel_token *last;
     const kernel_builtin by = accept_operation(p, &last);
     kernel_expr *op = by == BUILTINS ? parse_assignment(p) : NULL;
-    if (op && !methods_of(p, op->type, "operator()"))
+    const bool calls = op && type_is_pointer(op->type) && op->type->of->kind == TYPE_FUNCTION;
+    if (op && !calls && !methods_of(p, op->type, "operator()"))
         parser_fail_do(p, last->place,
-                       "use plus, less, greater, bit_and, bit_or, bit_xor, or a lambda",
+                       "use plus, less, greater, bit_and, bit_or, bit_xor, a lambda or a function",
                        "'reduce' does not support this operation");
     expect(p, TOKEN_RPAREN, "after 'reduce'");
     kernel_expr *args[4] = {mask_of(p, g), value};

@@ -13,6 +13,8 @@
     PART(textures, "src/compiler/library/textures.cu") \
     PART(ptx, "src/compiler/library/ptx.cu") \
     PART(groups, "src/compiler/library/groups.cu") \
+    PART(launches, "src/compiler/library/launches.cu") \
+    PART(launch_copies, "src/compiler/library/launch_copies.cu") \
     PART(graphs, "src/compiler/library/graphs.cu") \
     PART(shuffles, "src/compiler/library/shuffles.cu")
 
@@ -74,9 +76,21 @@ static const struct {
     {PART_shuffles,
      "ig_struct_shuffle ig_struct_shuffle_up ig_struct_shuffle_down ig_struct_shuffle_xor "
      "ig_struct_shuffle_rank"},
+    {PART_launches,
+     "ig_launch cudaStream_t cudaEvent_t cudaError cudaError_t cudaMemcpyKind cudaSuccess "
+     "cudaErrorInvalidValue cudaErrorMemoryAllocation cudaErrorInvalidConfiguration "
+     "cudaErrorLaunchMaxDepthExceeded cudaErrorLaunchPendingCountExceeded cudaMemcpyHostToHost "
+     "cudaMemcpyHostToDevice cudaMemcpyDeviceToHost cudaMemcpyDeviceToDevice cudaMemcpyDefault "
+     "cudaStreamDefault cudaStreamNonBlocking cudaEventDefault cudaEventDisableTiming "
+     "cudaStreamTailLaunch cudaStreamFireAndForget cudaPeekAtLastError cudaGetLastError "
+     "cudaGetErrorString cudaStreamCreateWithFlags cudaStreamDestroy cudaEventCreateWithFlags "
+     "cudaEventRecord cudaStreamWaitEvent cudaEventDestroy cudaGetDevice cudaGetDeviceCount "
+     "cudaMalloc cudaFree"},
+    {PART_launch_copies, "cudaMemcpyAsync cudaMemsetAsync"},
     {PART_graphs, "cudaGraphConditionalHandle cudaGraphSetConditional"},
     {PART_textures,
-     "cudaTextureObject_t cudaSurfaceObject_t cudaSurfaceBoundaryMode cudaBoundaryModeZero "
+     "CUtexObject CUsurfObject cudaTextureObject_t cudaSurfaceObject_t cudaSurfaceBoundaryMode "
+     "cudaBoundaryModeZero "
      "cudaBoundaryModeClamp cudaBoundaryModeTrap tex1Dfetch tex1D tex2D tex3D tex1DLayered "
      "tex2DLayered texCubemap texCubemapLayered tex2Dgather tex1DLod tex2DLod tex3DLod "
      "tex1DLayeredLod tex2DLayeredLod tex1DGrad tex2DGrad tex3DGrad surf1Dread surf1Dwrite "
@@ -94,7 +108,8 @@ static const struct {
                   "ig_less_tile ig_less_lanes "
                   "ig_greater_tile ig_greater_lanes ig_bit_and_tile ig_bit_and_lanes "
                   "ig_bit_or_tile ig_bit_or_lanes "
-                  "ig_bit_xor_tile ig_bit_xor_lanes"},
+                  "ig_bit_xor_tile ig_bit_xor_lanes ig_ballot_lanes ig_match_any_lanes "
+                  "ig_match_all_lanes ig_shuffle_up_lanes ig_shuffle_down_lanes"},
     {PART_ptx,
      "ig_add_carry ig_bfloat162 ig_bits ig_copy_async ig_dp2a_s ig_dp2a_u ig_dp4a_us "
      "ig_extract ig_find_set ig_half2 ig_high ig_insert ig_ldmatrix ig_ldmatrix_trans "
@@ -129,7 +144,8 @@ kernel_feature part_feature(const parser *p, const kernel_function *f)
         kernel_feature feature;
     } rows[] = {{"tex", FEATURE_TEXTURE},
                 {"surf", FEATURE_TEXTURE},
-                {"cudaGraphSetConditional", FEATURE_CONDITION}};
+                {"cudaGraphSetConditional", FEATURE_CONDITION},
+                {"ig_launch", FEATURE_CDP}};
     kernel_where where;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strncmp(f->source_name, rows[i].begin, strlen(rows[i].begin)) == 0)

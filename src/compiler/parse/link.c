@@ -104,14 +104,14 @@ void link_record(parser *p, const link_mark *m)
 
 /* ---- definitions in other files --------------------------------------------------------------- */
 
-static const function_decl *definition_in(const scope *there, const function_decl *f)
+static function_decl *definition_in(const scope *there, const function_decl *f)
 {
     const symbol *y = symbol_here(there, f->name);
     if (!y || y->kind != SYMBOL_FUNCTION)
         return NULL;
-    for (const function_decl *g = y->as.functions; g; g = g->next)
+    for (function_decl *g = y->as.functions; g; g = g->next)
         if (g->body && !g->used && !g->n_params && !(g->flags & IS_STATIC) &&
-            (g->flags & IS_DEVICE) && function_same_parameters(g, f))
+            (g->flags & (IS_DEVICE | IS_GLOBAL)) && function_same_parameters(g, f))
             return g;
     return NULL;
 }
@@ -144,9 +144,11 @@ static void link_scope(scope *s, scope *other)
         }
         for (function_decl *f = y->kind == SYMBOL_FUNCTION ? y->as.functions : NULL; f;
              f = f->next) {
-            const function_decl *definition =
-                f->body || f->n_params || !(f->flags & IS_DEVICE) ? NULL : definition_in(other, f);
-            if (definition)
+            const bool open = !f->body && !f->n_params && f->flags & (IS_DEVICE | IS_GLOBAL);
+            function_decl *definition = open ? definition_in(other, f) : NULL;
+            if (definition && f->flags & IS_GLOBAL)
+                f->used = definition; /* there is one kernel, of the other file */
+            else if (definition)
                 link_function(f, definition);
         }
     }

@@ -333,6 +333,11 @@ static void parse_member(parser *p, kernel_struct *s)
     }
     if (accept_constructor(p, s))
         return;
+    if (function_autos(p->t, NULL)) {
+        s->has_methods = true;
+        declare_function_template(p, NULL, 0, s->type);
+        return;
+    }
     if (accept_word(p, KEYWORD_using)) {
         parse_using(p);
         return;

@@ -302,6 +302,7 @@ struct function_decl {
     const kernel_type *called; /* of a dispatcher: the type of the functions, or the class */
     function_decl *slot;       /* of a dispatcher: the virtual function, or NULL */
     uint32_t n_targets; /* of a dispatcher: those of kernel_parser when it was parsed, and 1 */
+    uint32_t n_autos;   /* of a template: the last parameters, which are "auto" in its head */
     bool is_lambda;     /* the operator() of a lambda with "auto": head is at its "(" */
     const kernel_type
         *except;         /* of an implicit constructor: the base that is initialized already */
@@ -413,9 +414,10 @@ struct kernel_parser {
     kernel_function **functions_end;
     kernel_entry **entries_end;
     bool patterns;                  /* template parameters stand for themselves */
+    uint32_t n_launched;            /* kernels that kernels launch */
     uint32_t library;               /* the parts of the library that are parsed, as bits */
     const kernel_token *constraint; /* the condition after "template <...> requires", or NULL */
-    int auto_at; /* the parameter of a generic lambda that the next "auto" is, from 1; 0: none */
+    int auto_at; /* the parameter of a generic lambda or function that the next "auto" is, from 1; 0: none */
     const kernel_token *pack_dots; /* of a parameter "Ts... args": the dots, before its name */
     int pack_at; /* the element that a pack's name means inside a repeated pattern; -1: outside */
 
@@ -511,6 +513,8 @@ symbol *peek_name(parser *p);
 
 /* type.c */
 bool at_type(parser *p); /* a type begins here */
+/* The "auto" after a concept at t; t itself if there is none. */
+const kernel_token *constrained_auto(const kernel_token *t);
 void parse_specifiers(parser *p, specifiers *s);
 declarator parse_declarator(parser *p, const kernel_type *base);
 kernel_name *parse_operator_name(parser *p);     /* after "operator" */
@@ -916,6 +920,9 @@ void outside_leave(parser *p, parser_outside back);
 void parse_file(parser *p);
 /* The token after the declaration at t: after its semicolon or the braces of its body. */
 const kernel_token *declaration_end(const kernel_token *t);
+/* The number of "auto"s among the parameters of the function declared at t. If there are any, it is a template.
+ * concepts, if not NULL, gets the concept of each of the first TEMPLATE_MOST, or NULL. */
+uint32_t function_autos(const kernel_token *t, const kernel_token **concepts);
 /* The name of the function declared at t, which precedes its parameters; NULL if none. */
 kernel_name *function_name(const kernel_token *t);
 void function_add(parser *p, const function_decl *made);

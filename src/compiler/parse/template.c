@@ -437,7 +437,9 @@ declarator template_signature(parser *p, function_decl *f, scope *s, specifiers 
         d.type = type_function(p->types, type_word_of(p, WORD_VOID), NULL, 0);
     } else {
         parse_specifiers(p, spec);
+        p->auto_at = f->n_autos ? 1 : 0;
         d = parse_declarator(p, spec->type);
+        p->auto_at = 0;
     }
     if (at(p, TOKEN_LT)) /* of a specialization: "f<float>(...)" */ {
         template_arg *ignored;

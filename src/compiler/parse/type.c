@@ -198,6 +198,16 @@ static const kernel_type *parse_decltype(parser *p)
     return e->kind == EXPR_VAR || !expr_is_place(e) ? e->type : type_reference(p->types, e->type);
 }
 
+/* "auto": of a parameter of a template, its argument. */
+static const kernel_type *auto_type(parser *p)
+{
+    const symbol *y = p->auto_at ? symbol_find(p, lambda_auto(p, p->auto_at++)) : NULL;
+    if (y && at(p, TOKEN_ELLIPSIS))
+        parser_fail_do(p, p->t->place, "write 'template <typename... T>'",
+                       "a parameter pack of 'auto' is not supported");
+    return y ? y->as.type : p->types->automatic;
+}
+
 /* A type that begins with struct, union, class, enum, auto, decltype or typename; else NULL. */
 static const kernel_type *accept_compound(parser *p)
 {
@@ -206,14 +216,26 @@ static const kernel_type *accept_compound(parser *p)
     case KEYWORD_class: p->t++; return parse_struct(p, false);
     case KEYWORD_union: p->t++; return parse_struct(p, true);
     case KEYWORD_enum: p->t++; return parse_enum(p);
-    case KEYWORD_auto:
-        p->t++;
-        return p->auto_at ? symbol_find(p, lambda_auto(p, p->auto_at++))->as.type
-                          : p->types->automatic;
+    case KEYWORD_auto: p->t++; return auto_type(p);
     case KEYWORD_decltype: p->t++; return parse_decltype(p);
     case KEYWORD_typename: p->t++; return parse_type_name(p);
     default: return NULL;
     }
+}
+
+const kernel_token *constrained_auto(const kernel_token *t)
+{
+    const kernel_token *at = t;
+    while ((at->kind == TOKEN_NAME && !at->keyword) || at->kind == TOKEN_SCOPE)
+        at++;
+    for (int angles = at > t && at->kind == TOKEN_LT; angles;) {
+        at++;
+        angles += at->kind == TOKEN_LT ? 1 : at->kind == TOKEN_GT ? -1 : 0;
+        if (at->kind == TOKEN_END || at->kind == TOKEN_SEMICOLON || at->kind == TOKEN_LBRACE)
+            return t;
+        at += !angles;
+    }
+    return at > t && at->kind == TOKEN_NAME && at->keyword == KEYWORD_auto ? at : t;
 }
 
 void parse_specifiers(parser *p, specifiers *s)
@@ -244,6 +266,8 @@ void parse_specifiers(parser *p, specifiers *s)
             s->type = accept_compound(p);
             if (!s->type)
                 break;
+        } else if (!s->type && !any && constrained_auto(p->t) != p->t) {
+            p->t = constrained_auto(p->t);
         } else if (!s->type && !any && !p->t->keyword) {
             first = p->t->place;
             s->type = parse_type_name(p);
@@ -285,6 +309,8 @@ bool at_type(parser *p)
         return true; /* [[maybe_unused]] */
     if (!at(p, TOKEN_NAME) && !at(p, TOKEN_SCOPE))
         return false;
+    if (constrained_auto(p->t) != p->t)
+        return true;
     const symbol *y = peek_name(p);
     return y && (y->kind == SYMBOL_TYPE ||
                  (y->kind == SYMBOL_STRUCT_TEMPLATE && !y->as.syntax->is_value) ||

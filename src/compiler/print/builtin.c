@@ -423,6 +423,14 @@ static void memory(printer *p, const kernel_expr *e)
     const bool copy = e->builtin == BUILTIN_MEMCPY;
     if (e->builtin == BUILTIN_SHARED_ADDRESS || e->builtin == BUILTIN_SHARED_POINTER)
         refuse_missing(p, e, "IG-SHADDR");
+    if (e->builtin == BUILTIN_TEXEL_ADDRESS) {
+        print_out(p, "((%schar *)", p->lang->spaces[SPACE_GLOBAL]);
+        print_expr(p, e->args[0], LEVEL_UNARY);
+        print_out(p, " + ");
+        print_expr(p, e->args[1], LEVEL_UNARY);
+        print_out(p, ")");
+        return;
+    }
     if (e->builtin != BUILTIN_MEMCPY && e->builtin != BUILTIN_MEMSET)
         refuse_missing(p, e, "IG-NEW");
     const uint8_t to = e->args[0]->space, from = copy ? e->args[1]->space : SPACE_UNSET;

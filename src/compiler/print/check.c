@@ -57,7 +57,6 @@ static const struct {
     {FEATURE_SHARED_ADDRESS, "use pointers to shared memory"},
     {FEATURE_RECURSION, "write it as a loop"},
     {FEATURE_NEW, "pass memory in from the host"},
-    {FEATURE_TEXTURE, "read the data through a pointer, or run it with '--device cpu'"},
     {FEATURE_CONDITION, "decide on the host, or run it with '--device cpu'"},
     {FEATURE_GENERIC, "use two variables, one for each kind of memory"},
     {FEATURE_A16, "use 32-bit values"},
@@ -76,6 +75,8 @@ static void check_features(printer *p)
 {
     for (size_t i = 0; i < sizeof never / sizeof never[0]; i++)
         refuse_use(p, never[i].feature, never[i].remedy);
+    if (!p->target->texels)
+        refuse_use(p, FEATURE_TEXTURE, "read the data through a pointer, or run it as a program");
     if (!p->target->atomics_i64)
         refuse_use(p, FEATURE_A64, "use 32-bit counters, or run it with '--device cpu'");
     if (!p->target->f64 || !p->target->atomics_i64)

@@ -350,8 +350,50 @@ static void infix(printer *p, const kernel_expr *a, kernel_operator op, const ke
         print_expr(p, b, right);
 }
 
+/* True if a value is surely at least 0 and below the limit. */
+static bool is_below(const kernel_expr *e, uint64_t limit)
+{
+    while (e->kind == EXPR_CAST && type_is_integer(e->type) && type_is_integer(e->a->type))
+        e = e->a;
+    if (e->kind == EXPR_CONST)
+        return (uint64_t)e->value.integer < limit;
+    if (e->kind != EXPR_BINARY)
+        return false;
+    if (e->op == OP_AND)
+        return is_below(e->a, limit) || is_below(e->b, limit);
+    return e->op == OP_REM && !type_is_signed(e->type) && is_below(e->b, limit + 1);
+}
+
+/* A shift that may be by the width of the type or more, which is undefined in C and defined on NVIDIA's GPUs. */
+static bool shifts_far(const printer *p, const kernel_expr *e)
+{
+    return !is_cuda(p) && (e->op == OP_SHL || e->op == OP_SHR) &&
+           !is_below(e->b, e->type->size == 8 ? 64 : 32);
+}
+
+static void shift(printer *p, const kernel_expr *e, int level)
+{
+    const bool wide = e->type->size == 8, is_signed = type_is_signed(e->type);
+    const bool casts = is_signed && e->op == OP_SHL;
+    print_use(p, wide ? PRELUDE_SHIFTS_64 : PRELUDE_SHIFTS);
+    open_paren(p, casts && level > LEVEL_UNARY);
+    if (casts)
+        print_out(p, "(%s)", p->lang->values[e->type->kind]);
+    print_out(p, "%s%s%s(", e->op == OP_SHL ? "ig_shl" : "ig_shr",
+              is_signed && e->op == OP_SHR ? "_signed" : "", wide ? "_long" : "");
+    print_expr(p, e->a, LEVEL_ASSIGN);
+    print_out(p, ", ");
+    print_expr(p, e->b, LEVEL_ASSIGN);
+    print_out(p, ")");
+    close_paren(p, casts && level > LEVEL_UNARY);
+}
+
 static void binary(printer *p, const kernel_expr *e, int level, bool unrounded)
 {
+    if (shifts_far(p, e)) {
+        shift(p, e, level);
+        return;
+    }
     const char *rounding = unrounded ? NULL : rounder(p, e->type);
     const kernel_expr *a = e->a, *b = e->b;
     const int own = rounding ? LEVEL_POSTFIX : operators[e->op].level;
@@ -498,6 +540,10 @@ static void update(printer *p, const kernel_expr *e, int level)
         return;
     }
     if (print_differs(p, t) && (t->kind != TYPE_BOOL || print_is_stored(p, e->a))) {
+        update_long(p, e, level);
+        return;
+    }
+    if (shifts && print_is_simple(e->a) && shifts_far(p, e)) {
         update_long(p, e, level);
         return;
     }

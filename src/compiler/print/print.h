@@ -39,6 +39,7 @@ typedef struct kernel_target {
      * Otherwise the text declares the globals, which is easier to read. The other languages have no such
      * variables. With it, asserts write records as in the other languages. */
     bool hides_globals;
+    bool texels; /* the memory of globals continues with that of textures: see module_texel_room */
     bool casts_fit; /* all floats that are cast to integers are in range */
     /* The shape of all blocks that the text will be launched with, or zeros. OpenCL C declares it, which lets
      * some drivers allow larger blocks. */

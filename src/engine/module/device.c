@@ -37,7 +37,7 @@ static kernel_target target_of(const backend *dev, const module_built *b)
 #ifdef __aarch64__
     t.negates_bits = l->cpu;
 #endif
-    t.hides_globals = true;
+    t.hides_globals = t.texels = true;
     memcpy(t.block, b->block, sizeof t.block);
     return t;
 }
@@ -310,9 +310,24 @@ ig_status module_reset(const ig_module *m, const backend *dev, buffer *all, cons
     return IG_OK;
 }
 
+size_t module_texel_room(const backend *dev)
+{
+    const uint64_t most = (uint64_t)256 << 20, quarter = dev->limits.alloc_bytes / 4;
+    return (size_t)(quarter < most ? quarter : most);
+}
+
+/* Bytes after the variables for the texels that kernels reach from the variable ig_texels. */
+static size_t texel_bytes(const ig_module *m, const backend *dev)
+{
+    for (const kernel_var *v = m->tree->globals; v && dev->language; v = v->next)
+        if (strcmp(v->source_name->text, "ig_texels") == 0)
+            return MODULE_TEXELS_AT + module_texel_room(dev);
+    return 0;
+}
+
 static ig_status fill(const ig_module *m, module_variables *v, uint64_t bytes)
 {
-    v->buf = v->dev->alloc(v->dev, (size_t)bytes);
+    v->buf = v->dev->alloc(v->dev, (size_t)bytes + texel_bytes(m, v->dev));
     if (!v->buf)
         return IG_ERR_MEMORY;
     TRY(v->dev->fill(v->buf, 0, 0, (size_t)bytes));

@@ -57,6 +57,12 @@ ig_status module_built_launch(module_built *b, const lane_launch *l);
 /* The code for blocks of one shape; NULL if it runs lane code or has hidden parameters. */
 ig_status module_built_code(module_built *b, const uint32_t block[3], kernel_code **out);
 
+/* ---- children.c ---- */
+
+/* After a launch by lane code: runs the grids that it launched. all: the memory of the variables. */
+ig_status module_children(ig_module *m, const backend *dev, const binding *all,
+                          const lane_launch *parent);
+
 /* ---- batch.c ---- */
 
 /* True if the build is deferred, to be done with others. The batch, which may be NULL, then owns the image's params. */

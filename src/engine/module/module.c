@@ -302,6 +302,7 @@ ig_status module_prepare(ig_module *m, const backend *dev, const char *kernel, m
                                .argument_bytes = (size_t)b->entry->argument_bytes,
                                .shared_bytes = (size_t)b->entry->shared_bytes,
                                .max_threads = b->entry->max_threads,
+                               .has_textures = b->entry->uses[FEATURE_TEXTURE].place != 0,
                                .warnings = b->printed ? b->printed->warnings : NULL,
                                .source = &m->tree->unit.source,
                                .lanes = b->lanes};
@@ -330,7 +331,8 @@ static ig_status launch(ig_module *m, const backend *dev, const char *kernel, la
     TRY(module_globals(m, dev, &all));
     l->globals = all.buf ? &all : NULL;
     TRY(module_built_launch(b, l));
-    return dev->finish(dev);
+    TRY(dev->finish(dev));
+    return b->entry->uses[FEATURE_CDP].place ? module_children(m, dev, &all, l) : IG_OK;
 }
 
 ig_status module_launch(ig_module *m, const backend *dev, const char *kernel, lane_launch *l)

@@ -45,6 +45,7 @@ typedef struct module_kernel {
     size_t argument_bytes;
     size_t shared_bytes;         /* static shared memory */
     uint32_t max_threads;        /* of a block, as declared in the source; 0: not declared */
+    bool has_textures;           /* it reads textures or surfaces */
     const char *warnings;        /* semantics that differ on this device, or NULL */
     const kernel_source *source; /* for source positions */
     const lane_code *lanes;      /* NULL if the device runs text */
@@ -78,5 +79,11 @@ ig_status module_number(const ig_kernel_info *k, const ig_kernel_param *p, const
 /* A __device__, __constant__ or __managed__ variable on a device. IG_ERR_ARGUMENT if there is none. */
 ig_status module_variable(ig_module *m, const backend *dev, const char *name, binding *at,
                           size_t *bytes);
+
+/* Textures on devices that run text: a kernel reads and writes texels in the memory of the module's variables, from
+ * MODULE_TEXELS_AT bytes after the variable ig_texels on; the room is the same for all modules. An object is such a
+ * number of bytes. */
+enum { MODULE_TEXELS_AT = 16 << 20 };
+size_t module_texel_room(const backend *dev);
 
 #endif

@@ -132,9 +132,6 @@ extern const cudart_target cudart_modules, cudart_gpu;
 
 /* The device that the user chose. */
 const backend *cudart_device(void);
-/* The error for objects that kernels address through our functions: on NVIDIA GPUs, kernels call CUDA's own, which need
- * the driver's objects. */
-int cudart_refuse_gpu(void);
 /* The kernels and variables that the program registered. */
 ig_cuda_kernel *cudart_kernels(void);
 cudart_variable *cudart_variables(void);
@@ -162,6 +159,9 @@ bool cudart_refuses_lambda(ig_cuda_kernel *k);
 /* True if a template argument is a lambda's type, as gcc or clang spell it. The unit has no name for such a
  * type. */
 bool cudart_is_of_lambda(const char *name);
+
+/* The bytes and components of a texel; 0 bytes if there is no such texel: one, two or four components of 8, 16 or 32 bits. */
+size_t cudart_texel_bytes(ig_cuda_texels t, int *channels);
 
 /* ---- of the modules' target ---- */
 
@@ -192,12 +192,38 @@ kernel_memory *cudart_memory_list(int *n);
 /* The pages of the managed memory that an address lies in, and a description; false: it is other memory. */
 bool cudart_memory_managed(const void *at, char **begin, size_t *bytes, char *what, size_t room);
 
+/* Texels of devices that run text (texels.c). add: reserves a place for memory of the device, or for bytes that are copied, and
+ * returns it, 0 if there is no room; the same memory has one place. at: the bytes of a place; NULL if it is none of bytes. in, out:
+ * before and after a launch of a kernel with textures. */
+uint64_t cudart_texels_add(char *source, const void *bytes_of, size_t bytes, bool is_written);
+const void *cudart_texels_at(uint64_t place);
+void cudart_texels_remove(uint64_t place);
+/* The memory at an address, or all memory if it is NULL, may have other bytes. */
+void cudart_texels_changed(const void *at);
+ig_status cudart_texels_in(const backend *dev, ig_module *m);
+ig_status cudart_texels_out(const backend *dev, ig_module *m);
+
 /* Guards of managed memory under a check: see early.c. add: a kernel writes the memory at `at`; on: until the next call;
  * off: reports what was touched; forget: the work is complete. */
 void cudart_early_add(const void *at, const char *kernel, cudart_call_site launch);
 void cudart_early_on(void);
 void cudart_early_off(void);
 void cudart_early_forget(void);
+/* Races between streams under a check: see order.c. stream: a new one; apart: it does not wait for the default stream. command:
+ * a copy or fill; waits: the host waits for it. all: the host waits for all. event: is recorded; after: a stream waits for it;
+ * wait: the host does. A launch is begin, watch with the memory of the check, and end. */
+void cudart_order_stream(void *stream, bool apart);
+void cudart_order_command(void *stream, bool waits);
+void cudart_order_all(void);
+void cudart_order_event(const void *event, void *stream);
+void cudart_order_after(void *stream, const void *event);
+void cudart_order_wait(const void *event);
+void cudart_order_begin(void *stream, cudart_call_site at);
+void cudart_order_watch(kernel_memory *memory, int n);
+void cudart_order_end(const char *kernel);
+/* Finishes all work; the order of launches of the program does not change. */
+int cudart_finish(void);
+
 /* Reports memory that was not freed. */
 void cudart_memory_leaks(void);
 /* Units that the program loads: parses one without keeping it, with the kernels whose instances are named; compiles one,

@@ -183,8 +183,10 @@ kernel_memory *cudart_memory_list(int *n)
     kernel_memory *list = memory_new(((size_t)table.n + 1) * sizeof *list);
     *n = list ? table.n : 0;
     for (int i = 0; i < *n; i++)
-        list[i] = (kernel_memory){(uintptr_t)table.at[i].at, table.at[i].bytes,
-                                  table.at[i].freed != 0, table.at[i].written};
+        list[i] = (kernel_memory){.base = (uintptr_t)table.at[i].at,
+                                  .bytes = table.at[i].bytes,
+                                  .freed = table.at[i].freed != 0,
+                                  .written = table.at[i].written};
     return list;
 }
 
@@ -341,8 +343,10 @@ int modules_free(void *at, int pinned)
                       (r->kind == IG_CUDA_PINNED) == (pinned != 0);
     if (at && !fits)
         tell_bad_free(at, r, pinned);
-    if (fits)
+    if (fits) {
+        cudart_order_all();
         retire(r);
+    }
     return cudart_end(!at || fits ? cudaSuccess : cudaErrorInvalidValue);
 }
 
@@ -468,6 +472,8 @@ int modules_copy(const cudart_copy *c)
     }
     if (status != IG_OK)
         cudart_print_error();
+    cudart_order_command(c->stream, !c->is_async);
+    cudart_texels_changed(c->to);
     return cudart_end(status == IG_OK ? cudaSuccess : cudaErrorUnknown);
 }
 
@@ -492,6 +498,8 @@ int modules_fill(const cudart_fill *f)
     }
     if (status != IG_OK)
         cudart_print_error();
+    cudart_order_command(f->stream, !f->is_async);
+    cudart_texels_changed(f->at);
     return cudart_end(status == IG_OK ? cudaSuccess : cudaErrorUnknown);
 }
 

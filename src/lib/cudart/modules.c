@@ -85,7 +85,7 @@ void cudart_modules_beyond(cudart_call_site at, size_t offset, size_t bytes, siz
     pthread_mutex_unlock(&lock);
 }
 
-int modules_synchronize(void)
+int cudart_finish(void)
 {
     int error;
     const backend *dev = cudart_begin(&error);
@@ -97,6 +97,13 @@ int modules_synchronize(void)
     }
     fflush(stdout);
     return cudart_end(error);
+}
+
+int modules_synchronize(void)
+{
+    const int error = cudart_finish();
+    cudart_order_all();
+    return error;
 }
 
 /* ---- units ---- */
@@ -249,6 +256,7 @@ static void state_free(struct state *s)
 static void units_reset(void)
 {
     cudart_watch_detach_modules();
+    cudart_texels_changed(NULL);
     for (struct state *s = states, *next; s; s = next) {
         next = s->next;
         state_free(s);
@@ -566,8 +574,10 @@ static ig_status bring_back(const backend *dev, const module_kernel *k, const ch
         if (!k->info->params[i].is_written)
             continue;
         memcpy(&at, packed + k->offsets[i], sizeof at);
-        if (at)
+        if (at) {
             TRY(cudart_memory_mirror(dev, at, false));
+            cudart_texels_changed(at);
+        }
     }
     return IG_OK;
 }
@@ -617,8 +627,14 @@ static int start(const backend *dev, ig_cuda_kernel *k, ig_module *m, const modu
         cudart_early_add(at, ready->info->name, sh->at);
     }
     ig_status status = dev->language ? bind(dev, ready, packed, args) : IG_OK;
+    const bool has_texels = dev->language && ready->has_textures;
+    if (status == IG_OK && has_texels)
+        status = cudart_texels_in(dev, m);
+    cudart_order_begin(sh->stream, sh->at);
     if (status == IG_OK)
         status = cudart_watch_launch(m, dev, name_in(m, k), ready, &l, &endless);
+    if (status == IG_OK && has_texels)
+        status = cudart_texels_out(dev, m);
     if (status == IG_OK && dev->language)
         status = bring_back(dev, ready, packed);
     memory_free(args);
@@ -665,6 +681,8 @@ static int launch_prepared(const backend *dev, ig_cuda_kernel *k, const cudart_s
         know_heap(dev, s);
     if (!error)
         error = start(dev, k, s->module, &ready, sh, packed);
+    if (s->globals)
+        cudart_texels_changed(s->globals);
     if (!error)
         error = exchange(dev, k->unit, false);
     memory_free(packed);
@@ -735,11 +753,13 @@ int modules_occupancy(ig_cuda_kernel *k, int threads, size_t shared_bytes, int *
     return cudaSuccess;
 }
 
-/* Limits have no effect. They can be read back; the initial values are a GPU's. */
+/* Limits have no effect. They can be read back; the initial values are a GPU's. Kernels cannot wait for kernels that they
+ * launched, so that depth has no limit. */
 int modules_limit(int which, size_t *value, bool set)
 {
-    static size_t limits[3] = {1024, 8 << 20, 8 << 20};
-    if (which < 0 || which > 2)
+    enum { WAITS = 3, LIMITS = 5 }; /* the last one: pending launches of kernels */
+    static size_t limits[LIMITS] = {1024, 8 << 20, 8 << 20, 0, 2048};
+    if (which < 0 || which >= LIMITS || which == WAITS)
         return cudaErrorUnsupportedLimit;
     if (set)
         limits[which] = *value;

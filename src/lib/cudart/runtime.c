@@ -150,11 +150,6 @@ const backend *cudart_device(void)
     return device;
 }
 
-int cudart_refuse_gpu(void)
-{
-    return target() == &cudart_gpu ? cudart_set_last_error(cudaErrorNotSupported) : cudaSuccess;
-}
-
 /* ---- registered kernels and variables ---- */
 
 ig_cuda_kernel *cudart_kernels(void) { return kernels; }

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 
-enum { EVENT_WITHOUT_TIME = 2 };
+enum { NOT_BLOCKING = 1, EVENT_WITHOUT_TIME = 2 };
 
 typedef struct stream {
     unsigned flags;
@@ -27,6 +27,7 @@ int modules_stream_new(void **out, unsigned flags, int priority)
     if (!s)
         return cudaErrorMemoryAllocation;
     *s = (stream){flags, priority};
+    cudart_order_stream(s, flags & NOT_BLOCKING);
     return cudaSuccess;
 }
 
@@ -40,14 +41,17 @@ int modules_stream_free(void *s)
 
 int modules_stream_wait(void *s)
 {
-    (void)s;
-    return modules_synchronize();
+    const int error = cudart_finish();
+    cudart_order_command(s, true);
+    return error;
 }
 
 int modules_stream_after(void *s, void *e)
 {
-    (void)s;
-    return e ? cudaSuccess : cudaErrorInvalidResourceHandle;
+    if (!e)
+        return cudaErrorInvalidResourceHandle;
+    cudart_order_after(s, e);
+    return cudaSuccess;
 }
 
 int modules_stream_about(void *of, unsigned *flags, int *priority)
@@ -60,7 +64,8 @@ int modules_stream_about(void *of, unsigned *flags, int *priority)
 
 int modules_stream_call(void *s, void (*f)(void *context), void *context)
 {
-    const int error = modules_stream_wait(s);
+    (void)s;
+    const int error = cudart_finish();
     if (!error)
         f(context);
     return error;
@@ -93,14 +98,19 @@ int modules_event_record(void *of, void *s)
     event *e = of;
     if (!e)
         return cudaErrorInvalidResourceHandle;
-    const int error = modules_stream_wait(s);
+    const int error = cudart_finish();
+    cudart_order_event(e, s);
     e->time_s = clock_s();
     return error;
 }
 
 int modules_event_wait(void *e)
 {
-    return e ? modules_synchronize() : cudaErrorInvalidResourceHandle;
+    if (!e)
+        return cudaErrorInvalidResourceHandle;
+    const int error = cudart_finish();
+    cudart_order_wait(e);
+    return error;
 }
 
 int modules_event_time(void *begin, void *end, float *milliseconds)

@@ -1,6 +1,6 @@
-/* Arrays, textures and surfaces. An array is device memory. An object is the address of a descriptor in device memory,
- * by which kernels read texels (src/compiler/library/textures.cu). NVIDIA GPUs have textures of their own, which are
- * not used here. */
+/* Arrays, textures and surfaces: the checks of all targets, and the functions of modules. There an array is device
+ * memory, and an object is the address of a descriptor in device memory, by which kernels read texels
+ * (src/compiler/library/textures.cu). */
 #include "lib/cudart/cudart.h"
 
 #include "base/memory.h"
@@ -24,8 +24,7 @@ _Static_assert(offsetof(descriptor, kind) == 40 && offsetof(descriptor, is_plain
 
 static size_t at_least_1(size_t n) { return n ? n : 1; }
 
-/* The bytes of a texel; 0 if there is no such texel: one, two or four components of 8, 16 or 32 bits. */
-static size_t texel_bytes(ig_cuda_texels t, int *channels)
+size_t cudart_texel_bytes(ig_cuda_texels t, int *channels)
 {
     const int bits = t.bits[0];
     int n = 1;
@@ -42,10 +41,8 @@ static size_t texel_bytes(ig_cuda_texels t, int *channels)
 int ig_cuda_array_new(ig_cuda_array **out, ig_cuda_texels texels, size_t width, size_t height,
                       size_t depth, unsigned flags)
 {
-    int channels, error = cudart_refuse_gpu();
-    const size_t bytes = texel_bytes(texels, &channels), most = (size_t)1 << 30;
-    if (error)
-        return error;
+    int channels;
+    const size_t bytes = cudart_texel_bytes(texels, &channels), most = (size_t)1 << 30;
     if (!bytes)
         return cudart_set_last_error(cudaErrorInvalidChannelDescriptor);
     const bool is_cube = flags & IS_CUBE;
@@ -58,22 +55,35 @@ int ig_cuda_array_new(ig_cuda_array **out, ig_cuda_texels texels, size_t width, 
     if (!a)
         return cudart_set_last_error(cudaErrorMemoryAllocation);
     *a = (ig_cuda_array){texels, width, height, depth, bytes, flags, NULL};
-    void *data;
-    error = ig_cuda_alloc(&data, width * bytes * at_least_1(height) * at_least_1(depth),
-                          IG_CUDA_DEVICE);
-    a->data = data;
+    int error;
+    const cudart_target *t = cudart_enter(&error);
+    error = t ? t->array_new(a) : error;
     if (error)
         memory_free(a);
     *out = error ? NULL : a;
+    return cudart_set_last_error(error);
+}
+
+int modules_array_new(ig_cuda_array *a)
+{
+    void *data;
+    const int error = ig_cuda_alloc(
+        &data, a->width * a->texel_bytes * at_least_1(a->height) * at_least_1(a->depth),
+        IG_CUDA_DEVICE);
+    a->data = data;
     return error;
 }
 
 int ig_cuda_array_free(ig_cuda_array *a)
 {
-    const int error = a ? ig_cuda_free(a->data, 0) : cudaSuccess;
+    int error;
+    const cudart_target *t = cudart_enter(&error);
+    error = t && a ? t->array_free(a) : error;
     memory_free(a);
-    return error;
+    return cudart_set_last_error(error);
 }
+
+int modules_array_free(ig_cuda_array *a) { return ig_cuda_free(a->data, 0); }
 
 /* The address, pitch and rows of a side; false if the extent is not in it. */
 static bool side_of(const ig_cuda_box *b, const size_t extent[3], char **at, size_t *pitch,
@@ -94,12 +104,26 @@ static bool side_of(const ig_cuda_box *b, const size_t extent[3], char **at, siz
 int ig_cuda_copy_box(const ig_cuda_box *to, const ig_cuda_box *from, const size_t extent[3],
                      int kind, void *stream, int is_async)
 {
+    char *at;
+    size_t pitch, plane;
+    int error;
+    if (!extent[0] || !extent[1] || !extent[2])
+        return cudaSuccess;
+    if (!side_of(to, extent, &at, &pitch, &plane) || !side_of(from, extent, &at, &pitch, &plane))
+        return cudart_set_last_error(cudaErrorInvalidValue);
+    const cudart_target *t = cudart_enter(&error);
+    error = t ? t->copy_box(to, from, extent, kind, stream, is_async) : error;
+    return cudart_set_last_error(error);
+}
+
+int modules_copy_box(const ig_cuda_box *to, const ig_cuda_box *from, const size_t extent[3],
+                     int kind, void *stream, bool is_async)
+{
     char *there, *here;
     size_t to_pitch, from_pitch, to_plane, from_plane;
-    if (!side_of(to, extent, &there, &to_pitch, &to_plane) ||
-        !side_of(from, extent, &here, &from_pitch, &from_plane))
-        return cudart_set_last_error(cudaErrorInvalidValue);
     int error = cudaSuccess;
+    side_of(to, extent, &there, &to_pitch, &to_plane);
+    side_of(from, extent, &here, &from_pitch, &from_plane);
     for (size_t z = 0; z < extent[2] && !error; z++)
         error = ig_cuda_copy(there + z * to_plane, to_pitch, here + z * from_plane, from_pitch,
                              extent[0], extent[1], kind, stream, is_async);
@@ -111,17 +135,11 @@ int ig_cuda_copy_box(const ig_cuda_box *to, const ig_cuda_box *from, const size_
 /* Sets what is read: the texels and their places. */
 static int describe(const ig_cuda_texture *t, descriptor *d)
 {
-    int channels = 0;
+    int channels;
     const ig_cuda_array *a = t->array;
     const bool is_array = t->resource == RESOURCE_ARRAY;
-    if ((is_array && !a) || (!is_array && !t->at))
-        return cudaErrorInvalidValue;
-    if (!is_array && t->resource != RESOURCE_LINEAR && t->resource != RESOURCE_PITCH)
-        return cudaErrorNotSupported; /* several levels */
     const ig_cuda_texels texels = is_array ? a->texels : t->texels;
-    const size_t bytes = texel_bytes(texels, &channels);
-    if (!bytes)
-        return cudaErrorInvalidChannelDescriptor;
+    const size_t bytes = cudart_texel_bytes(texels, &channels);
     const size_t width = is_array                         ? a->width
                          : t->resource == RESOURCE_LINEAR ? t->width / bytes
                                                           : t->width;
@@ -155,46 +173,91 @@ static int publish(const descriptor *d, unsigned long long *object)
     return error;
 }
 
-int ig_cuda_texture_new(unsigned long long *object, const ig_cuda_texture *t)
+/* The same on a device that runs text: the object has a place in the texels of modules, and so has its data. */
+static int place(descriptor *d, bool is_written, unsigned long long *object)
+{
+    const size_t bytes = (size_t)d->slice * (size_t)d->size[2];
+    char *const data = (char *)(uintptr_t)d->data;
+    const uint64_t texels = cudart_texels_add(data, NULL, bytes, is_written);
+    d->data = texels;
+    *object = texels ? cudart_texels_add(NULL, d, sizeof *d, false) : 0;
+    if (texels && !*object)
+        cudart_texels_remove(texels);
+    return *object ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+static int check(const ig_cuda_texture *t, bool is_surface)
+{
+    int channels;
+    const bool is_array = t->resource == RESOURCE_ARRAY;
+    if ((is_array && !t->array) || (!is_array && (!t->at || is_surface)))
+        return cudaErrorInvalidValue;
+    if (!is_array && t->resource != RESOURCE_LINEAR && t->resource != RESOURCE_PITCH)
+        return cudaErrorNotSupported; /* several levels */
+    const ig_cuda_texels texels = is_array ? t->array->texels : t->texels;
+    if (!cudart_texel_bytes(texels, &channels))
+        return cudaErrorInvalidChannelDescriptor;
+    if (t->read_mode && texels.kind != KIND_FLOAT && texels.bits[0] == 32)
+        return cudaErrorInvalidNormSetting;
+    if (t->filter && texels.kind != KIND_FLOAT && !t->read_mode)
+        return cudaErrorInvalidFilterSetting;
+    return cudaSuccess;
+}
+
+static int object_new(unsigned long long *object, const ig_cuda_texture *about, bool is_surface)
+{
+    int error;
+    const cudart_target *t = cudart_enter(&error);
+    error = error ? error : check(about, is_surface);
+    return cudart_set_last_error(error ? error : t->object_new(object, about, is_surface));
+}
+
+int modules_object_new(unsigned long long *object, const ig_cuda_texture *t, bool is_surface)
 {
     descriptor d;
-    int error = cudart_refuse_gpu();
+    const int error = t->srgb ? cudaErrorNotSupported : describe(t, &d);
     if (error)
         return error;
-    error = describe(t, &d);
-    if (error)
-        return cudart_set_last_error(error);
-    const bool is_float = d.kind == KIND_FLOAT || t->read_mode;
-    if (t->read_mode && d.kind != KIND_FLOAT && d.bits == 32)
-        return cudart_set_last_error(cudaErrorInvalidNormSetting);
-    if (t->filter && !is_float)
-        return cudart_set_last_error(cudaErrorInvalidFilterSetting);
-    if (t->srgb)
-        return cudart_set_last_error(cudaErrorNotSupported);
-    d.is_float = is_float;
-    d.is_linear = t->filter != 0 && t->resource != RESOURCE_LINEAR;
-    d.is_normalized = t->normalized != 0 && t->resource != RESOURCE_LINEAR;
-    d.is_plain = d.kind == KIND_FLOAT && d.bits == 32 && d.channels == 1;
-    for (int i = 0; i < 3; i++)
-        d.mode[i] = (uint8_t)t->address[i];
-    for (int i = 0; i < 4; i++)
-        d.border[i] = t->border[i];
-    return publish(&d, object);
+    if (!is_surface) {
+        d.is_float = d.kind == KIND_FLOAT || t->read_mode;
+        d.is_linear = t->filter != 0 && t->resource != RESOURCE_LINEAR;
+        d.is_normalized = t->normalized != 0 && t->resource != RESOURCE_LINEAR;
+        d.is_plain = d.kind == KIND_FLOAT && d.bits == 32 && d.channels == 1;
+        for (int i = 0; i < 3; i++)
+            d.mode[i] = (uint8_t)t->address[i];
+        for (int i = 0; i < 4; i++)
+            d.border[i] = t->border[i];
+    }
+    return cudart_device()->language ? place(&d, is_surface, object) : publish(&d, object);
 }
 
+static int object_free(unsigned long long object, bool is_surface)
+{
+    int error;
+    const cudart_target *t = cudart_enter(&error);
+    return cudart_set_last_error(t ? t->object_free(object, is_surface) : error);
+}
+
+int modules_object_free(unsigned long long object, bool is_surface)
+{
+    (void)is_surface;
+    if (!cudart_device()->language)
+        return ig_cuda_free((void *)(uintptr_t)object, 0);
+    const descriptor *d = cudart_texels_at(object);
+    if (!d)
+        return cudaErrorInvalidValue;
+    cudart_texels_remove(d->data);
+    cudart_texels_remove(object);
+    return cudaSuccess;
+}
+
+int ig_cuda_texture_new(unsigned long long *object, const ig_cuda_texture *t)
+{
+    return object_new(object, t, false);
+}
 int ig_cuda_surface_new(unsigned long long *object, const ig_cuda_texture *t)
 {
-    descriptor d;
-    int error = cudart_refuse_gpu();
-    if (!error && t->resource != RESOURCE_ARRAY)
-        error = cudaErrorInvalidValue;
-    if (!error)
-        error = describe(t, &d);
-    return error ? cudart_set_last_error(error) : publish(&d, object);
+    return object_new(object, t, true);
 }
-
-int ig_cuda_texture_free(unsigned long long object)
-{
-    return ig_cuda_free((void *)(uintptr_t)object, 0);
-}
-int ig_cuda_surface_free(unsigned long long object) { return ig_cuda_texture_free(object); }
+int ig_cuda_texture_free(unsigned long long object) { return object_free(object, false); }
+int ig_cuda_surface_free(unsigned long long object) { return object_free(object, true); }

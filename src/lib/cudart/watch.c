@@ -252,14 +252,17 @@ ig_status cudart_watch_launch(ig_module *m, const backend *dev, const char *kern
             check->loops = LOOPS_MOST;
             check->launch = watch.launches;
             check->memory = memory;
+            cudart_order_watch(memory, check->n_memory);
         }
         l->check = check;
         l->profile = p ? p->counts : NULL;
         status = module_launch(m, dev, kernel, l);
         if (p)
             p->launches++;
-        if (check)
+        if (check) {
             *endless = tell_found(k, check);
+            cudart_order_end(k->info->name);
+        }
     }
     memory_free(memory);
     memory_free(check);

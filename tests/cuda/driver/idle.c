@@ -6,9 +6,11 @@
 #include "engine/backend/cuda/api.h"
 
 #include <elf.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -16,7 +18,13 @@
     EXPORT CUresult symbol(__VA_ARGS__); \
     EXPORT CUresult symbol(__VA_ARGS__)
 
-enum { NOT_FOUND = 500, INVALID_VALUE = 1, KPARAM_INFO = 0x17, PARAMS_MOST = 256 };
+enum {
+    NOT_FOUND = 500,
+    INVALID_VALUE = 1,
+    KPARAM_INFO = 0x17,
+    PARAMS_MOST = 256,
+    LAUNCHES_MOST = 10000
+};
 
 struct CUmod_st {
     const char *image;
@@ -296,8 +304,12 @@ FUNCTION(cuOccupancyMaxActiveBlocksPerMultiprocessor, int *blocks, CUfunction f,
     return *blocks = 1, CUDA_SUCCESS;
 }
 
+/* A loop that waits for the result of a kernel does not end, so the program ends here, after many launches. */
 static CUresult note(CUfunction f, void **args)
 {
+    static atomic_int launches;
+    if (++launches == LAUNCHES_MOST)
+        _exit(0);
     const char *path = getenv("IG_IDLE_DRIVER");
     FILE *file = path ? fopen(path, "a") : NULL;
     volatile unsigned char sum = 0; /* all bytes of the arguments can be read */

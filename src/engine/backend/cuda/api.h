@@ -8,12 +8,13 @@
 #include <stdint.h>
 
 typedef int CUresult, CUdevice, CUdevice_attribute, CUfunction_attribute, CUlimit,
-    CUpointer_attribute, CUmemorytype, nvrtcResult;
+    CUpointer_attribute, CUmemorytype, CUarray_format, nvrtcResult;
 typedef int CUstreamCaptureMode, CUstreamCaptureStatus;
 typedef int CUtensorMapDataType, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
     CUtensorMapFloatOOBfill;
 typedef uint32_t cuuint32_t;
 typedef uint64_t CUdeviceptr, cuuint64_t;
+typedef unsigned long long CUtexObject, CUsurfObject;
 typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
@@ -50,6 +51,61 @@ typedef struct CUDA_MEMCPY2D {
     CUarray dstArray;
     size_t dstPitch, WidthInBytes, Height;
 } CUDA_MEMCPY2D;
+
+/* Arrays, textures and surfaces. */
+typedef struct CUDA_ARRAY3D_DESCRIPTOR {
+    size_t Width, Height, Depth;
+    CUarray_format Format;
+    unsigned NumChannels, Flags;
+} CUDA_ARRAY3D_DESCRIPTOR;
+
+typedef struct CUDA_MEMCPY3D {
+    size_t srcXInBytes, srcY, srcZ, srcLOD;
+    CUmemorytype srcMemoryType;
+    const void *srcHost;
+    CUdeviceptr srcDevice;
+    CUarray srcArray;
+    void *reserved0;
+    size_t srcPitch, srcHeight, dstXInBytes, dstY, dstZ, dstLOD;
+    CUmemorytype dstMemoryType;
+    void *dstHost;
+    CUdeviceptr dstDevice;
+    CUarray dstArray;
+    void *reserved1;
+    size_t dstPitch, dstHeight, WidthInBytes, Height, Depth;
+} CUDA_MEMCPY3D;
+
+typedef struct CUDA_RESOURCE_DESC {
+    int resType;
+    union {
+        struct {
+            CUarray hArray;
+        } array;
+        struct {
+            CUdeviceptr devPtr;
+            CUarray_format format;
+            unsigned numChannels;
+            size_t sizeInBytes;
+        } linear;
+        struct {
+            CUdeviceptr devPtr;
+            CUarray_format format;
+            unsigned numChannels;
+            size_t width, height, pitchInBytes;
+        } pitch2D;
+        int reserved[32];
+    } res;
+    unsigned flags;
+} CUDA_RESOURCE_DESC;
+
+typedef struct CUDA_TEXTURE_DESC {
+    int addressMode[3], filterMode;
+    unsigned flags, maxAnisotropy;
+    int mipmapFilterMode;
+    float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp, borderColor[4];
+    int reserved[12];
+} CUDA_TEXTURE_DESC;
+typedef struct CUDA_RESOURCE_VIEW_DESC CUDA_RESOURCE_VIEW_DESC;
 
 /* A launch as a node of a graph. */
 typedef struct CUDA_KERNEL_NODE_PARAMS_v2_st {

@@ -27,6 +27,8 @@ void gpu_units_forget(void);
  * of the unit, and the host's value after a wait. Without managed variables they do nothing. */
 int gpu_managed_to_device(ig_cuda_unit *unit, CUstream stream);
 int gpu_managed_to_host(int error);
+/* Waits, unless a call is asynchronous, until the host sees its results. */
+int gpu_finish(int error, bool is_async);
 /* Translates a pointer to the host side of a managed variable; other pointers are not changed. */
 int gpu_managed_address(char **at);
 

@@ -70,8 +70,7 @@ int gpu_kind(const void *at)
  * blocking streams. Then the host waits for it. The driver's own synchronous calls are not used: whether they
  * return early depends on the kinds of memory. */
 
-/* Waits until the host sees the results of a synchronous call. */
-static int finish(int error, bool is_async)
+int gpu_finish(int error, bool is_async)
 {
     return error || is_async ? error : gpu_managed_to_host(cu.stream_wait(NULL));
 }
@@ -123,7 +122,7 @@ int gpu_copy(const cudart_copy *given)
     if (error)
         return error;
     c.from = from;
-    return finish(c.height == 1 ? copy_bytes(&c, s) : copy_rows(&c, s), c.is_async);
+    return gpu_finish(c.height == 1 ? copy_bytes(&c, s) : copy_rows(&c, s), c.is_async);
 }
 
 /* As in CUDA, a fill of device memory does not wait, since the host cannot read it. */
@@ -135,8 +134,8 @@ int gpu_fill(const cudart_fill *f)
     const int error = gpu_managed_address(&at);
     if (error)
         return error;
-    return finish(f->height == 1
-                      ? cu.fill(address(at), value, f->width, s)
-                      : gpu.fill_2d_async(address(at), f->pitch, value, f->width, f->height, s),
-                  f->is_async || (at == f->at && gpu_kind(at) == IG_CUDA_DEVICE));
+    return gpu_finish(f->height == 1
+                          ? cu.fill(address(at), value, f->width, s)
+                          : gpu.fill_2d_async(address(at), f->pitch, value, f->width, f->height, s),
+                      f->is_async || (at == f->at && gpu_kind(at) == IG_CUDA_DEVICE));
 }

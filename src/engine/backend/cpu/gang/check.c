@@ -418,6 +418,8 @@ static ig_status object_in_memory(gang_check *c, check_object *o)
     o->bytes = all->bytes;
     o->shadow = all->shadow;
     o->written = all->written;
+    o->reads = all->reads;
+    o->stores = all->stores;
     return IG_OK;
 }
 
@@ -464,7 +466,9 @@ static ig_status check_begin(gang_check *c, const uint64_t *bytes)
         c->memory[i] = (check_object){.base = c->out->memory[i].base,
                                       .from = c->out->memory[i].base,
                                       .bytes = c->out->memory[i].bytes,
-                                      .written = c->out->memory[i].written};
+                                      .written = c->out->memory[i].written,
+                                      .reads = c->out->memory[i].reads,
+                                      .stores = c->out->memory[i].stores};
     TRY(check_shadow_begin(&c->shared, code->shared_bytes + c->launch->dynamic_bytes,
                            granule_shift(code), true));
     for (int i = 0; i < code->n_object; i++)

@@ -37,6 +37,7 @@ typedef struct check_object {
     uint64_t base, from, bytes; /* the base of shared and local objects is relative */
     check_shadow *shadow;       /* NULL: none */
     bool owner;                 /* of the shadow, which another object may share */
+    uint8_t *reads, *stores;    /* the same */
     uint8_t *written;           /* for global memory, starting at `from`: see kernel_memory */
 } check_object;
 
@@ -96,7 +97,7 @@ void check_unset(gang_check *c, gang *g, const gang_step *s);
 
 ig_status check_shadow_begin(check_shadow *s, uint64_t bytes, int shift, bool is_shared);
 void check_shadow_end(check_shadow *s);
-/* Reports reads of global memory that was never written, and records what is written. */
+/* Reports reads of global memory that was never written, and records what is written, read and stored. */
 void check_written(gang_check *c, const check_lane *l);
 /* Reports races with earlier accesses, and reads of shared memory that was not written. */
 void check_race(gang_check *c, const check_lane *l);

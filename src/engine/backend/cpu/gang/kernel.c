@@ -123,10 +123,10 @@ static ig_status fault_status(const cpu_kernel *k, const gang_fault *f)
          f->thread[1], f->thread[2], f->block[0], f->block[1], f->block[2], m->file, m->line);
 }
 
-/* The size of the memory that a pointer parameter points to. */
+/* The size of the memory that a pointer parameter points to; 0: only check->memory knows it. */
 static uint64_t bytes_behind(const cpu_kernel *k, const lane_launch *l, const code_object *o)
 {
-    for (int i = 0; i < k->n_params && o->origin == ORIGIN_PARAMETER; i++) {
+    for (int i = 0; i < k->n_params && !l->packed && o->origin == ORIGIN_PARAMETER; i++) {
         const binding *at = &l->base.args[i].at;
         if (k->params[i].kind == KERNEL_BUFFER && k->params[i].offset == o->offset && at->buf)
             return at->buf->bytes - at->offset;

@@ -176,6 +176,11 @@ void check_written(gang_check *c, const check_lane *l)
     uint8_t *written = l->object ? l->object->written : NULL;
     const uint64_t from = l->t->place[l->lane] - l->from, to = from + (uint64_t)l->t->width;
     bool any = false;
+    uint8_t *touched = !l->object || l->t->kind == TOUCH_ATOMIC ? NULL
+                       : l->t->kind == TOUCH_STORE              ? l->object->stores
+                                                                : l->object->reads;
+    for (uint64_t k = from; touched && k < to; k++)
+        touched[k / 8] |= (uint8_t)(1u << k % 8);
     for (uint64_t k = from; written && k < to; k++) {
         any |= written[k / 8] >> k % 8 & 1;
         written[k / 8] |= (uint8_t)(1u << k % 8); /* or it was reported */
