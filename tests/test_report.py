@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The page of 'ingot compare' and 'ingot report': well-formed, of bounded size, harmless whatever the file
+"""The pages of 'ingot compare' and 'ingot report', also of logs of training: well-formed, of bounded size, harmless whatever the file
 says, and, in a headless Chromium at four widths, light and dark, nothing sticks out or overlaps, every chart has
-its table, every link leads somewhere, and text can be read.
+its table, every link leads somewhere, and text can be read. With IG_TEST_QUICK two widths are light and two dark.
 """
 import base64
 import json
@@ -16,6 +16,7 @@ from support import sample_results
 from support.tally import check, finish, skip
 
 INGOT = os.environ.get("INGOT", "build/ingot")
+QUICK = bool(os.environ.get("IG_TEST_QUICK"))
 SIZE_MOST = 500000
 XHTML, SVG = "{http://www.w3.org/1999/xhtml}", "{http://www.w3.org/2000/svg}"
 EVIL = "</script></style><img src=x onerror=alert(1)>\"'&<b>" + "\u202e\u0001\ud83d\ude00"
@@ -170,6 +171,8 @@ return [...document.querySelectorAll('.chart')].map(e => [e.getBoundingClientRec
 def check_looks(browser, name, path):
     for width in [360, 600, 800, 1600]:
         for dark in [False, True]:
+            if QUICK and dark != (width in (600, 1600)):
+                continue
             look = f"{name} at {width} px, {'dark' if dark else 'light'}"
             browser.look(width, dark=dark)
             browser.open(path)
@@ -266,6 +269,13 @@ def main():
         ingot("compare", *large, "--html", pages["large"])
         ingot("compare", server, notebook, made("again", sample_results.server(seed=3)), "--html",
               pages["three"])
+        log = os.path.join(folder, "run.jsonl")
+        with open(log, "w", encoding="utf-8") as file:
+            for step in range(10, 2001, 10):
+                line = {"step": step, "loss": 3 + 800 / (step + 100), "lr": step * 1e-6, "tokens_per_second": 120000 + step % 70}
+                file.write(json.dumps(line) + "\n" + (json.dumps({"step": step, "test_loss": line["loss"]}) + "\n") * (step % 500 == 0))
+        pages["logs"] = os.path.join(folder, "logs.html")
+        ingot("report", log, log, "-o", pages["logs"])
         for name, path in pages.items():
             tree = check_tree(name, read(path))
             if name == "compare":
@@ -278,7 +288,7 @@ def main():
         check("no empty section for one device", "start to win" not in report and "starts to win" not in report)
         if browsers.find():
             with browsers.Browser() as browser:
-                for name in ["compare", "report", "hostile", "empty", "three"]:
+                for name in ["compare", "report", "hostile", "empty", "three", "logs"]:
                     check_looks(browser, name, pages[name])
         else:
             skip("looks", "chromium and chromedriver are not there")

@@ -126,6 +126,20 @@ static void put_lead(str *t, const comparison *c, const char *headline)
     }
 }
 
+void page_begin(str *t, const char *title)
+{
+    html_put(t,
+             "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\"><head>"
+             "<meta charset=\"utf-8\"/><meta http-equiv=\"Content-Security-Policy\" "
+             "content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "
+             "form-action 'none'\"/><meta name=\"viewport\" content=\"width=device-width, "
+             "initial-scale=1\"/><meta name=\"color-scheme\" content=\"light dark\"/>"
+             "<title>%s</title><style>\n",
+             title);
+    str_puts(t, page_style());
+    str_puts(t, "</style></head><body>");
+}
+
 void page_make(str *t, const comparison *c, const char *command)
 {
     str headline = {0}, title = {0}, date = {0}, sections = {0};
@@ -135,16 +149,8 @@ void page_make(str *t, const comparison *c, const char *command)
         words_single(&headline, &c->sources[0].r);
     put_title(&title, c);
     put_date(&date, c);
-    html_put(t,
-             "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\"><head>"
-             "<meta charset=\"utf-8\"/><meta http-equiv=\"Content-Security-Policy\" "
-             "content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "
-             "form-action 'none'\"/><meta name=\"viewport\" content=\"width=device-width, "
-             "initial-scale=1\"/><meta name=\"color-scheme\" content=\"light dark\"/>"
-             "<title>%s</title><style>\n",
-             title.s);
-    str_puts(t, page_style());
-    html_put(t, "</style></head><body><header><p class=\"brand\">%s%s%s</p><h1>%s</h1>",
+    page_begin(t, title.s);
+    html_put(t, "<header><p class=\"brand\">%s%s%s</p><h1>%s</h1>",
              c->n_sources > 1 ? "Ingot comparison" : "Ingot report", date.n ? " · measured " : "",
              date.n ? date.s : "", headline.s);
     put_lead(t, c, headline.s);

@@ -37,6 +37,9 @@ void section_samples(str *t, const comparison *c);  /* samples.c */
 bool page_has_room(const str *t, int until, int *left_out);
 void part_left_out(str *t, int rows);
 
+/* Begins a page: its head, to <body>. page.c. */
+void page_begin(str *t, const char *title);
+
 /* ---- parts.c: shared by sections ---- */
 
 void part_heading(str *t, const char *id, const char *title,

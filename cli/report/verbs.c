@@ -1,4 +1,4 @@
-/* ingot compare compares results; ingot report makes the page of one result. */
+/* ingot compare compares results; ingot report makes the page of one result, or of logs of training. */
 #include "report/compare.h"
 
 #include <stdlib.h>
@@ -6,6 +6,7 @@
 
 #include "cli.h"
 #include "report/show.h"
+#include "report/run_log.h"
 
 /* More files would not be readable on one page. */
 enum { FILES_MOST = 16 };
@@ -47,21 +48,18 @@ static void shell_word(str *t, const char *word)
     str_puts(t, "'");
 }
 
-/* Writes the page to path, "-" for standard output; *bytes is its size. */
-static int write_page(const command *c, const comparison *comp, const char *path, const str *again,
-                      size_t *bytes)
+/* Writes the page to path, "-" for standard output, and frees it. */
+static int write_page(const command *c, str *page, const char *path)
 {
-    str page = {0}, why = {0};
-    page_make(&page, comp, again->s);
-    *bytes = page.n;
+    str why = {0};
     int code = EXIT_FINE;
     if (strcmp(path, "-") == 0) {
-        fputs(page.s, stdout);
-    } else if (!write_file(path, &page, &why)) {
+        fputs(page->s, stdout);
+    } else if (!write_file(path, page, &why)) {
         say(c, "%s", why.s);
         code = EXIT_INPUT;
     }
-    str_free(&page);
+    str_free(page);
     str_free(&why);
     return code;
 }
@@ -99,8 +97,9 @@ static int compare(const command *c, const compare_settings *set, const source *
             shell_word(&t, sources[i].path);
         str_puts(&t, " --html");
         shell_word(&t, set->html);
-        size_t bytes;
-        code = write_page(c, &comp, set->html, &t, &bytes);
+        str page = {0};
+        page_make(&page, &comp, t.s);
+        code = write_page(c, &page, set->html);
         str_free(&t);
     }
     if (code == EXIT_FINE && !comp.n_pairs) {
@@ -146,31 +145,75 @@ int verb_compare(int argc, char **argv)
 
 /* ---- report --------------------------------------------------------------------------------- */
 
-static int report(const command *c, const source *from, const char *out, bool json)
+/* Writes the page, and says so with its headline; frees both. */
+static int say_page(const command *c, str *page, str *headline, const char *out, bool json)
 {
-    comparison comp;
-    str t = {0}, headline = {0};
-    size_t bytes = 0;
-    comparison_make(&comp, from, 1);
-    str_puts(&t, "ingot report");
-    shell_word(&t, from->path);
-    str_puts(&t, " -o");
-    shell_word(&t, strcmp(out, "-") ? out : "report.html");
-    int code = write_page(c, &comp, out, &t, &bytes);
-    str_free(&t);
+    const size_t bytes = page->n;
+    str t = {0};
+    const int code = write_page(c, page, out);
     if (code == EXIT_FINE && strcmp(out, "-") != 0) {
-        words_single(&headline, &from->r);
         if (json) {
             str_json(&t, "{schema: 1, verb: report, headline: %s, output: %s, bytes: %zu}\n",
-                     headline.s, out, bytes);
+                     headline->s, out, bytes);
         } else {
-            str_printf(&t, "%s\nThe page: %s\n", headline.s, out);
+            str_printf(&t, "%s\nThe page: %s\n", headline->s, out);
         }
         text_print(stdout, t.s);
-        str_free(&t);
-        str_free(&headline);
     }
-    comparison_free(&comp);
+    str_free(&t);
+    str_free(headline);
+    return code;
+}
+
+/* The command that makes the page again. */
+static void report_command(str *t, int n, char **paths, const char *out)
+{
+    str_puts(t, "ingot report");
+    for (int i = 0; i < n; i++)
+        shell_word(t, paths[i]);
+    str_puts(t, " -o");
+    shell_word(t, strcmp(out, "-") ? out : "report.html");
+}
+
+static int report(const command *c, char **path, const char *out, bool json)
+{
+    source from = {0};
+    comparison comp;
+    str page = {0}, headline = {0}, again = {0};
+    int code = read_sources(c, &from, 1, path);
+    if (code < 0) {
+        report_command(&again, 1, path, out);
+        comparison_make(&comp, &from, 1);
+        page_make(&page, &comp, again.s);
+        words_single(&headline, &from.r);
+        code = say_page(c, &page, &headline, out, json);
+        comparison_free(&comp);
+        str_free(&again);
+    }
+    free_sources(&from, 1);
+    return code;
+}
+
+static int report_logs(const command *c, int n, char **paths, const char *out, bool json)
+{
+    run_log runs[RUN_LOGS_MOST] = {0};
+    str page = {0}, headline = {0}, again = {0}, why = {0};
+    int code = EXIT_FINE;
+    for (int i = 0; i < n && code == EXIT_FINE; i++)
+        if (!run_log_read(&runs[i], paths[i], &why)) {
+            say(c, "%s", why.s);
+            code = EXIT_INPUT;
+        }
+    if (code == EXIT_FINE) {
+        report_command(&again, n, paths, out);
+        run_log_page(&page, runs, n, again.s);
+        run_log_headline(&headline, runs, n);
+        code = say_page(c, &page, &headline, out, json);
+    }
+    for (int i = 0; i < n; i++)
+        run_log_free(&runs[i]);
+    str_free(&again);
+    str_free(&why);
     return code;
 }
 
@@ -182,20 +225,25 @@ int verb_report(int argc, char **argv)
         {"--output", 'o', "FILE", option_text, &out, "where the page goes (standard output)"},
         FLAG("--json", &json, "describes the page as JSON, schema 1; needs --output"),
         {0}};
-    const command c = {"report", "[options] A.json",
-                       "Makes a self-contained HTML page from a result of 'ingot bench'.", options};
-    int code = options_read(&c, &argc, argv);
+    const command c = {"report", "[options] A.json | RUN.jsonl ...",
+                       "Makes a self-contained HTML page from a result of 'ingot bench', or from "
+                       "logs of training:\nRUN.jsonl is what 'ingot train gpt --log' wrote.",
+                       options};
+    int code = options_read(&c, &argc, argv), logs = 0;
     if (code >= 0)
         return code;
-    if (argc != 1 || (json && strcmp(out, "-") == 0)) {
-        say(&c, argc != 1 ? "it takes one result of 'ingot bench'; see 'ingot report --help'"
-                          : "--json needs a file for the page: --output FILE");
+    for (int i = 0; i < argc; i++)
+        logs += str_ends(argv[i], ".jsonl");
+    if (logs ? logs < argc || argc > RUN_LOGS_MOST : argc != 1) {
+        say(&c,
+            "it takes one result of 'ingot bench', or 1 to %d logs of training (.jsonl); see "
+            "'ingot report --help'",
+            RUN_LOGS_MOST);
         return EXIT_USAGE;
     }
-    source from = {0};
-    code = read_sources(&c, &from, 1, argv);
-    if (code < 0)
-        code = report(&c, &from, out, json);
-    free_sources(&from, 1);
-    return code;
+    if (json && strcmp(out, "-") == 0) {
+        say(&c, "--json needs a file for the page: --output FILE");
+        return EXIT_USAGE;
+    }
+    return logs ? report_logs(&c, argc, argv, out, json) : report(&c, argv, out, json);
 }

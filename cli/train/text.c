@@ -222,8 +222,8 @@ static int learn_steps(text_training *t, const int64_t *order)
 
 static int checkpoint(text_training *t, const char *settings)
 {
-    if (!t->checkpoint ||
-        text_state_save(t->trained, t->optimizer, settings, &t->at, t->checkpoint) == IG_OK)
+    if (!t->checkpoint || text_state_save(t->command, t->trained, t->optimizer, settings, &t->at,
+                                          t->checkpoint) == IG_OK)
         return -1;
     progress_clear();
     return fail_library(t->command);

@@ -3,13 +3,19 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char first_line[] = "ingot train text 1\n";
+/* The first line of the text: the command that made it. Returns its length. */
+static size_t first_line(const command *c, char out[64])
+{
+    return (size_t)snprintf(out, 64, "ingot %s 1\n", c->name);
+}
 
-ig_status text_state_save(const ig_model *m, const ig_optimizer *o, const char *settings,
-                          const text_progress *p, const char *path)
+ig_status text_state_save(const command *c, const ig_model *m, const ig_optimizer *o,
+                          const char *settings, const text_progress *p, const char *path)
 {
     str text = {0};
-    str_printf(&text, "%s%sepoch %lld step %lld sum %a right %lld\n", first_line, settings,
+    char line[64];
+    first_line(c, line);
+    str_printf(&text, "%s%sepoch %lld step %lld sum %a right %lld\n", line, settings,
                (long long)p->epoch, (long long)p->step, p->sum, (long long)p->right);
     const ig_status status = ig_model_save(m, o, text.s, path);
     str_free(&text);
@@ -39,9 +45,10 @@ int text_state_load(const command *c, ig_model *m, ig_optimizer *o, const char *
         return EXIT_INPUT;
     }
     const char *text = ig_model_text(m);
-    const size_t head = sizeof first_line - 1, n = strlen(settings);
-    if (!text || strncmp(text, first_line, head) != 0) {
-        say(c, "%s: it is not a checkpoint of 'ingot train text'", path);
+    char line[64];
+    const size_t head = first_line(c, line), n = strlen(settings);
+    if (!text || strncmp(text, line, head) != 0) {
+        say(c, "%s: it is not a checkpoint of 'ingot %s'", path, c->name);
         return EXIT_INPUT;
     }
     if (strncmp(text + head, settings, n) != 0) {

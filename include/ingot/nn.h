@@ -29,6 +29,11 @@ IG_API void ig_model_free(ig_model *m);
  * have recorded for the next step: new statistics of batch_norm, and the count of dropout's calls. */
 IG_API void ig_model_train(ig_model *m, bool training);
 
+/* Mixed precision: from now on layers compute in dtype (IG_BF16, or IG_F32 to end it), while parameters, the state of
+ * optimizers and checkpoints stay f32. Layers convert a float x to dtype. Parameters are returned as copies in dtype, which
+ * belong to the open scope; an evaluation makes each copy once. Compute losses in f32: ig_astype(logits, IG_F32). */
+IG_API ig_status ig_model_mixed(ig_model *m, ig_dtype dtype);
+
 /* How the elements of a new parameter are drawn. */
 typedef enum ig_init {
     IG_INIT_ZEROS,
@@ -38,7 +43,8 @@ typedef enum ig_init {
 } ig_init;
 
 /* The parameter of that name. The first call creates it, from its own key. For layers that are not in
- * this header. The array belongs to the model and is valid until the next step or load. */
+ * this header. The array belongs to the model and is valid until the next step or load. With mixed precision and dtype f32 it
+ * is a copy in the other dtype. */
 IG_API ig_array *ig_model_param(ig_model *m, const char *name, ig_ints shape, ig_dtype dtype,
                                 ig_init init, double scale);
 
@@ -116,6 +122,17 @@ IG_API int64_t ig_optimizer_steps(const ig_optimizer *o);
  * On failure model and optimizer do not change. */
 IG_API ig_status ig_step(ig_optimizer *o, ig_model *m, ig_array *loss, double *value,
                          ig_array *const *also, int n);
+
+/* Adds the gradients of loss to those of the next ig_step, so that a step can have more samples than memory has room for:
+ *
+ *     for (int k = 0; k < 4; k++)
+ *         loss = ig_divide(loss_of_samples(m, k), ig_float(4));
+ *         status = k < 3 ? ig_step_add(o, m, loss, &value, NULL, 0) : ig_step(o, m, loss, &value, NULL, 0);
+ *
+ * The sums are f32 (f64 for f64) and are added to in place. value and also are as for ig_step. On failure the sums are
+ * dropped. A step that fails drops them, too. */
+IG_API ig_status ig_step_add(ig_optimizer *o, ig_model *m, ig_array *loss, double *value,
+                             ig_array *const *also, int n);
 
 /* Data-parallel steps. The samples of a step are divided into shards, and the ranks of the team (ingot/team.h) divide
  * the shards. Gradients are the sums of the shards' gradients in a fixed order, so all bits depend on the shards and

@@ -171,7 +171,49 @@ result empty.json 'r["rows"] = []'
 check 'no rows' fails compare 1 'no rows of these files can be compared' a.json empty.json
 check 'no rows in the first file' fails compare 1 'no rows of these files can be compared' empty.json a.json
 check 'the page of no rows' code 0 report empty.json
-check 'report of two' fails report 2 "it takes one result of 'ingot bench'; see 'ingot report --help'" a.json b.json
+taken="it takes one result of 'ingot bench', or 1 to 6 logs of training (.jsonl); see 'ingot report --help'"
+check 'report of two' fails report 2 "$taken" a.json b.json
+
+# ---- logs of training: a run that went back to step 20, with an unfinished last line, and a shorter run with a loss that is none
+{
+    for step in 10 20 30 40; do
+        echo '{"step": '$step', "loss": 3.5, "lr": 1e-3, "tokens_per_second": '$step'00, "memory_bytes": 1048576, "else": [1]}'
+    done
+    echo '{"step": 40, "test_loss": 3.75}'
+    echo '{"step": 20, "loss": 2.5, "lr": 1e-3}'
+    echo '{"step": 30, "loss": 1.25, "lr": 1e-4}'
+    echo '{"step": 30, "test_loss": 1.5}'
+    printf '{"step": 40, "lo'
+} >long.jsonl
+printf '%s\n' '{"step": 1, "loss": 8}' '' '{"step": 2, "loss": null}' >short.jsonl
+rows_of() { # TITLE EXPECTED: the numbers of a figure: step and value of each row
+    local got
+    got=$(sed -n "/<caption>$1</,/<\\/table>/p" logs.html | sed -n 's|.*<td class="n">\(.*\)</td><td class="n">\(.*\)</td></tr>|\1 \2|p' | tr '\n' ';')
+    [ "$got" = "$2" ] || { echo "got $got"; return 1; }
+}
+check 'a page of two logs' code 0 report long.jsonl short.jsonl -o logs.html
+check 'losses after going back' rows_of Loss '10 3.5;20 2.5;30 1.25;1 8;'
+check 'held-out losses' rows_of 'Loss on held-out data' '30 1.5;'
+check 'speeds' rows_of Speed '10 1000;20 2000;'
+check 'rates' rows_of 'Learning rate' '10 0.001;20 0.001;30 0.0001;'
+check 'where the run ended' grep -q 'long.jsonl</th><td class="n">30</td><td class="n">1.2500</td><td class="n">1.5000</td>' logs.html
+check 'a loss that is none' grep -q '1 loss is not finite and left out' logs.html
+seq 1 1000 | sed 's/.*/{"step": &, "loss": &}/' >many.jsonl
+check 'many steps' code 0 report many.jsonl -o logs.html
+check 'are means of neighbours' rows_of Loss "$(for i in $(seq 50 50 1000); do printf '%s %s.5;' "$i" $((i - 25)); done)"
+headline_of_log() { [ "$("$ingot" report many.jsonl -o logs.html | head -n 1)" = "$1" ]; }
+check 'the headline of a log' headline_of_log '1000 steps of training: the loss is 1000.0000'
+seq 0 9 | sed 's/.*/{"step": &, "loss": &}/' >zero.jsonl
+check 'a log from step 0' code 0 report zero.jsonl -o logs.html
+check 'its axes begin at 0' [ "$(grep -o 'class="tick"[^>]*>0<' logs.html | wc -l)" = 2 ]
+check 'a log and a result' fails report 2 "$taken" a.json long.jsonl
+sed 's/8}/8/' short.jsonl >cut.jsonl
+echo '{"loss": 1}' >stepless.jsonl
+echo '{"step": 1, "lr": 1}' >lossless.jsonl
+check 'a broken line' fails report 5 "'cut.jsonl', line 1: it is not a JSON object: at byte 21: expected ',' or '}', found the end" cut.jsonl
+check 'a line without a step' fails report 5 "'stepless.jsonl', line 1: it has no \"step\", a number from 0 on" stepless.jsonl
+check 'no loss' fails report 5 "'lossless.jsonl': no line has a \"step\" and a \"loss\"; give the --log of ingot train" lossless.jsonl
+check 'no log' fails report 5 "'absent.jsonl': No such file or directory" long.jsonl absent.jsonl
 
 # ---- bad files
 bad() {

@@ -345,6 +345,36 @@ static void test_dropout_by_step(void **state)
     ig_optimizer_free(o);
 }
 
+/* Layers compute in bf16 with parameters in f32, and their gradients are f32. */
+static void test_mixed(void **state)
+{
+    (void)state;
+    assert_int_equal(ig_model_mixed(model, IG_BF16), IG_OK);
+    ig_array *x = ig_normal(ig_key(3, NULL), IG_SHAPE(5, 8), IG_F32, NULL, NULL);
+    ig_array *y = ig_nn_layer_norm(model, "norm", ig_nn_linear(model, "fc", x, 6, true), 1e-5);
+    ig_array *w = param("fc.weight"), *b = param("fc.bias");
+    assert_int_equal(ig_dtype_of(w), IG_F32);
+    assert_int_equal(ig_dtype_of(param("norm.weight")), IG_F32);
+    ig_array *half = ig_matmul(ig_astype(x, IG_BF16), ig_matrix_transpose(ig_astype(w, IG_BF16)));
+    half = ig_layer_norm(ig_add(half, ig_astype(b, IG_BF16)), ig_ones(IG_SHAPE(6), IG_BF16),
+                         ig_zeros(IG_SHAPE(6), IG_BF16), IG_AXES(-1), 1e-5);
+    assert_int_equal(ig_dtype_of(y), IG_BF16);
+    assert_same(y, half);
+    ig_array *g, *same, *const loss = ig_sum_all(ig_square(ig_astype(y, IG_F32)));
+    assert_int_equal(ig_grad(loss, &w, 1, &g), IG_OK);
+    assert_int_equal(ig_grad(ig_sum_all(ig_square(ig_astype(half, IG_F32))), &w, 1, &same), IG_OK);
+    assert_int_equal(ig_dtype_of(g), IG_F32);
+    assert_same(g, same);
+    assert_int_equal(
+        ig_dtype_of(ig_model_param(model, "own", IG_SHAPE(2), IG_F32, IG_INIT_ONES, 1)), IG_BF16);
+    assert_int_equal(ig_dtype_of(param("own")), IG_F32);
+    assert_int_equal(ig_model_mixed(model, IG_F32), IG_OK);
+    assert_int_equal(ig_dtype_of(ig_nn_linear(model, "fc", x, 6, true)), IG_F32);
+    assert_int_equal(ig_model_mixed(model, IG_F16), IG_ERR_DTYPE);
+    assert_int_equal(ig_model_mixed(NULL, IG_BF16), IG_ERR_ARGUMENT);
+    ig_error(NULL);
+}
+
 static ig_array *projected(const char *name, ig_array *x)
 {
     char weight[40], bias[40];
@@ -400,6 +430,7 @@ int main(void)
         TEST(test_batch_norm),
         TEST(test_dropout),
         TEST(test_dropout_by_step),
+        TEST(test_mixed),
         TEST(test_attention),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

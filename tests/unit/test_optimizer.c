@@ -473,6 +473,73 @@ static void test_nothing_is_left(void **state)
     ig_model_free(m);
 }
 
+/* ---- ig_step_add ---- */
+
+/* Steps with the two parts of the bowl as separate losses, or as one. */
+static void descend(ig_dtype dtype, bool apart, double max_norm, double *p)
+{
+    ig_model *m = bowl_model(dtype);
+    ig_optimizer *o = make_adamw();
+    ig_optimizer_clip(o, max_norm);
+    for (int t = 0; t < STEPS; t++) {
+        assert_int_equal(ig_scope_begin(), IG_OK);
+        ig_array *half = ig_multiply(bowl(m), ig_float(0.5)),
+                 *again = ig_multiply(bowl(m), ig_float(0.5));
+        double first = 0, rest = 0, all = 0;
+        if (apart) {
+            assert_int_equal(ig_step_add(o, m, half, &first, NULL, 0), IG_OK);
+            assert_int_equal(ig_optimizer_steps(o), t);
+            assert_int_equal(ig_step(o, m, again, &rest, NULL, 0), IG_OK);
+            assert_float_equal(first, rest, 0);
+        } else {
+            assert_int_equal(ig_step(o, m, ig_add(half, again), &all, NULL, 0), IG_OK);
+        }
+        ig_scope_end();
+    }
+    read_params(m, p);
+    ig_optimizer_free(o);
+    ig_model_free(m);
+}
+
+static void test_add(void **state)
+{
+    (void)state;
+    const double norms[] = {0, 0.5};
+    for (int i = 0; i < 2; i++) {
+        double p[N], q[N];
+        descend(IG_F64, true, norms[i], p);
+        descend(IG_F64, false, norms[i], q);
+        for (int k = 0; k < N; k++)
+            assert_true(fabs(p[k] - q[k]) <= 1e-13);
+        descend(IG_BF16, true, norms[i], p);
+        descend(IG_BF16, false, norms[i], q);
+        for (int k = 0; k < N; k++)
+            assert_true(fabs(p[k] - q[k]) <= STEPS * 0x1p-8 * fabs(q[k]) + 0x1p-8);
+    }
+}
+
+/* The gradient of sum(w * x) by w is x, which is not overwritten. A failure drops the sums. */
+static void test_add_keeps(void **state)
+{
+    (void)state;
+    ig_model *m = ig_model_new(0);
+    ig_optimizer *o = ig_sgd(1, 0, false, 0);
+    ig_array *x = ig_arange(0, 100, 1, IG_F32);
+    ig_array *w = ig_model_param(m, "w", IG_SHAPE(100), IG_F32, IG_INIT_ZEROS, 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(ig_step_add(o, m, ig_sum_all(ig_multiply(w, x)), NULL, NULL, 0), IG_OK);
+    assert_float_equal(ig_item(ig_sum_all(x)), 4950, 0);
+    assert_int_equal(ig_step_add(o, m, x, NULL, NULL, 0), IG_ERR_SHAPE);
+    ig_error(NULL);
+    assert_int_equal(ig_step_add(o, m, ig_sum_all(ig_multiply(w, x)), NULL, NULL, 0), IG_OK);
+    assert_int_equal(ig_step(o, m, ig_sum_all(ig_multiply(w, x)), NULL, NULL, 0), IG_OK);
+    assert_float_equal(ig_item(ig_sum_all(ig_model_get(m, "w"))), -2 * 4950, 0);
+    assert_int_equal(ig_step_add(NULL, m, x, NULL, NULL, 0), IG_ERR_ARGUMENT);
+    assert_error(IG_ERR_ARGUMENT, "the optimizer is NULL");
+    ig_optimizer_free(o);
+    ig_model_free(m);
+}
+
 /* ---- formulas ---- */
 
 static void expect_bits(ig_array *x, ig_array *want)
@@ -524,6 +591,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_failing_step, begin, end),
         cmocka_unit_test_setup_teardown(test_allocations_fail, begin, end),
         cmocka_unit_test_setup_teardown(test_nothing_is_left, begin, end),
+        cmocka_unit_test_setup_teardown(test_add, begin, end),
+        cmocka_unit_test_setup_teardown(test_add_keeps, begin, end),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ig_shutdown();

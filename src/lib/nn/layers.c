@@ -1,5 +1,5 @@
 /* Layers. Each gets its parameters from the model by name and computes with public ops. A new parameter has
- * the dtype of x, or f32 if x is not a float. */
+ * the dtype of x, or f32 if x is not a float; with mixed precision it is f32, and layers compute in another dtype. */
 #include "lib/nn/model.h"
 #include <math.h>
 
@@ -46,6 +46,7 @@ static ig_array *linear(ig_model *m, const char *name, const char *part, ig_arra
 {
     if (!x)
         return NULL;
+    x = model_input(m, x);
     const name_parts weight = {{name, part ? part : "weight", part ? "weight" : NULL}};
     const int64_t in = ig_dim(x, -1);
     const double bound = 1 / sqrt((double)in);
@@ -88,6 +89,7 @@ ig_array *ig_nn_conv(ig_model *m, const char *name, ig_array *x, int64_t out, ig
                 name, axes + 2, kernel.n);
         return NULL;
     }
+    x = model_input(m, x);
     int64_t shape[5] = {out, ig_dim(x, 1)};
     double fan = (double)shape[1];
     for (int i = 0; i < axes; i++) {
@@ -130,6 +132,7 @@ ig_array *ig_nn_layer_norm(ig_model *m, const char *name, ig_array *x, double ep
 {
     if (!usable("layer_norm", m, name, x, 1, "(..., width)"))
         return NULL;
+    x = model_input(m, x);
     ig_array *w = one_each(m, name, "weight", ig_dim(x, -1), x);
     ig_array *b = w ? one_each(m, name, "bias", ig_dim(x, -1), x) : NULL;
     return ig_layer_norm(x, w, b, IG_AXES(-1), eps);
@@ -139,6 +142,7 @@ ig_array *ig_nn_rms_norm(ig_model *m, const char *name, ig_array *x, double eps)
 {
     if (!usable("rms_norm", m, name, x, 1, "(..., width)"))
         return NULL;
+    x = model_input(m, x);
     return ig_rms_norm(x, one_each(m, name, "weight", ig_dim(x, -1), x), IG_AXES(-1), eps);
 }
 
@@ -146,6 +150,7 @@ ig_array *ig_nn_group_norm(ig_model *m, const char *name, ig_array *x, int64_t g
 {
     if (!usable("group_norm", m, name, x, 2, "(N, C, ...)"))
         return NULL;
+    x = model_input(m, x);
     ig_array *w = one_each(m, name, "weight", ig_dim(x, 1), x);
     ig_array *b = w ? one_each(m, name, "bias", ig_dim(x, 1), x) : NULL;
     return ig_group_norm(x, groups, w, b, eps);
@@ -203,6 +208,7 @@ ig_array *ig_nn_batch_norm(ig_model *m, const char *name, ig_array *x, double mo
                 momentum);
         return NULL;
     }
+    x = model_input(m, x);
     const int64_t channels = ig_dim(x, 1);
     ig_array *w = one_each(m, name, "weight", channels, x);
     ig_array *b = w ? one_each(m, name, "bias", channels, x) : NULL;

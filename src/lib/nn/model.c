@@ -210,8 +210,17 @@ static entry *entry_get(ig_model *m, entries *list, name_parts name, ig_ints sha
 ig_array *model_param(ig_model *m, name_parts name, ig_ints shape, ig_dtype dtype, ig_init init,
                       double scale)
 {
-    entry *e = entry_get(m, &m->param, name, shape, dtype, init, scale);
-    return e ? e->value : NULL;
+    const bool mixed = m->mixed != IG_F32 && (dtype == m->mixed || dtype == IG_F32);
+    entry *e = entry_get(m, &m->param, name, shape, mixed ? IG_F32 : dtype, init, scale);
+    if (!e)
+        return NULL;
+    return mixed && ig_dtype_of(e->value) == IG_F32 ? ig_astype(e->value, m->mixed) : e->value;
+}
+
+ig_array *model_input(const ig_model *m, ig_array *x)
+{
+    const bool converts = m->mixed != IG_F32 && x && ig_isdtype(ig_dtype_of(x), "real floating");
+    return converts ? ig_astype(x, m->mixed) : x;
 }
 
 entry *model_state(ig_model *m, name_parts name, ig_ints shape, ig_dtype dtype, ig_init init)
@@ -283,6 +292,7 @@ ig_model *ig_model_new(uint64_t seed)
     m->id = atomic_fetch_add(&last_id, 1) + 1;
     m->seed = seed;
     m->training = true;
+    m->mixed = IG_F32;
     return m;
 }
 
@@ -302,6 +312,18 @@ void ig_model_train(ig_model *m, bool training)
         m->training = training;
         model_step_end(m, false);
     }
+}
+
+ig_status ig_model_mixed(ig_model *m, ig_dtype dtype)
+{
+    if (!m)
+        return ig_fail(IG_ERR_ARGUMENT, "model_mixed: the model is missing");
+    if (dtype != IG_BF16 && dtype != IG_F32)
+        return ig_fail(IG_ERR_DTYPE,
+                       "model_mixed: %s; give bf16, or f32 to compute as the parameters are",
+                       ig_dtype_name(dtype));
+    m->mixed = dtype;
+    return IG_OK;
 }
 
 static const entry *entry_at(const ig_model *m, int i)
@@ -344,7 +366,8 @@ ig_array *ig_model_param(ig_model *m, const char *name, ig_ints shape, ig_dtype 
     }
     const ig_dtype wanted = dtype == IG_DTYPE_NONE ? ig_default_dtype() : dtype;
     ig_array *x = model_param(m, (name_parts){{name}}, shape, wanted, init, scale);
-    if (x && dtype != IG_DTYPE_NONE && ig_dtype_of(x) != dtype) {
+    const bool mixed = wanted == IG_F32 && x && ig_dtype_of(x) == m->mixed;
+    if (x && dtype != IG_DTYPE_NONE && ig_dtype_of(x) != dtype && !mixed) {
         ig_fail(IG_ERR_DTYPE,
                 "model_param: '%s' is %s, but %s is asked for; convert it with astype", name,
                 ig_dtype_name(ig_dtype_of(x)), ig_dtype_name(dtype));

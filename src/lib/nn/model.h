@@ -25,9 +25,10 @@ struct ig_model {
     uint64_t seed;
     uint32_t words[2]; /* the key of dropout, once drawn */
     bool has_words, training;
-    int64_t steps; /* made with this model, by any optimizer */
-    int64_t draws; /* dropout keys drawn since the last step */
-    int shard;     /* of a data-parallel step; else 0 */
+    ig_dtype mixed; /* the dtype that layers compute in; IG_F32: the dtype of x */
+    int64_t steps;  /* made with this model, by any optimizer */
+    int64_t draws;  /* dropout keys drawn since the last step */
+    int shard;      /* of a data-parallel step; else 0 */
     entries param, state;
     bool is_divided; /* the ranks keep parts of the parameters; their values are divided arrays */
     char *text;      /* of the file that it was loaded from; may be NULL */
@@ -40,9 +41,12 @@ typedef struct name_parts {
 } name_parts;
 
 /* The parameter of that name, created if there is none; NULL on failure. dtype is for a new parameter; an
- * existing one may have another. */
+ * existing one may have another. With mixed precision it is f32, and the result is a copy. */
 ig_array *model_param(ig_model *m, name_parts name, ig_ints shape, ig_dtype dtype, ig_init init,
                       double scale);
+
+/* x as layers compute with it; NULL if x is NULL. */
+ig_array *model_input(const ig_model *m, ig_array *x);
 
 /* The same for state, which is kept but not trained. */
 entry *model_state(ig_model *m, name_parts name, ig_ints shape, ig_dtype dtype, ig_init init);

@@ -110,6 +110,7 @@ void ig_optimizer_free(ig_optimizer *o)
         ig_release(o->number[0].array[i]);
         ig_release(o->number[1].array[i]);
     }
+    accumulate_drop(o);
     shards_free(o->shards);
     free(o->room);
     free(o);
@@ -189,7 +190,8 @@ static ig_status step_begin(step *s, int n_also)
     ig_optimizer *o = s->o;
     const size_t n = (size_t)s->n, values = n * (size_t)(1 + o->slots),
                  state = (size_t)s->m->state.n;
-    const size_t size = 2 * n + 2 * (values + state) + 1 + (size_t)n_also;
+    const size_t donated = values + state + n; /* n: sums of gradients */
+    const size_t size = 2 * n + donated + values + state + 1 + (size_t)n_also;
     if (!o->owner) {
         optimizer_clear(o);
         o->state = calloc(n, sizeof *o->state);
@@ -206,7 +208,7 @@ static ig_status step_begin(step *s, int n_also)
     s->param = o->room;
     s->grad = s->param + n;
     s->donated = s->grad + n;
-    s->out = s->donated + values + state;
+    s->out = s->donated + donated;
     for (int i = 0; i < s->n; i++)
         s->param[i] = s->donated[s->n_donated++] = s->m->param.at[i].value;
     return IG_OK;
@@ -314,6 +316,10 @@ static ig_status update(step *s, int i)
 static ig_status step_build(step *s)
 {
     ig_status status = step_gradients(s->m, s->loss, s->param, s->grad);
+    if (status == IG_OK)
+        status = accumulate_join(s->o, s->grad, s->n);
+    for (int i = 0; i < s->o->n_sum; i++)
+        s->donated[s->n_donated++] = s->o->sum[i];
     if (status == IG_OK && s->o->max_norm > 0)
         status = clip(s);
     s->o->rule->numbers(s->o, schedule_rate(s->o, s->o->steps), s->value);
@@ -387,6 +393,8 @@ ig_status ig_step(ig_optimizer *o, ig_model *m, ig_array *loss, double *value,
         ig_keep_history(kept);
         ig_scope_end();
     }
+    if (o)
+        accumulate_drop(o);
     if (m)
         model_step_end(m, status == IG_OK);
     if (status == IG_OK && value) {

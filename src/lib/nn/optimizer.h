@@ -49,7 +49,9 @@ struct ig_optimizer {
     int n; /* number of parameters with state */
     bool
         is_split; /* state holds only this rank's span of each parameter, flat; NULL: an empty span */
-    bool divides;          /* the ranks divide the parameters, too (ig_shards_divide) */
+    bool divides;   /* the ranks divide the parameters, too (ig_shards_divide) */
+    ig_array **sum; /* gradients that ig_step_add has added, for each parameter; NULL: none */
+    int n_sum;
     struct shards *shards; /* of data-parallel steps; NULL before the first */
 
     numbers number[2]; /* in f32 and in f64 */
@@ -78,6 +80,12 @@ ig_status step_gradients(const ig_model *m, ig_array *loss, ig_array *const *par
  * part of a parameter with ndim axes. state: NULL before the first step. value: from rule->numbers. */
 ig_status optimizer_update(ig_optimizer *o, const double *value, int ndim, ig_array *p, ig_array *g,
                            ig_array *const *state, ig_array **out);
+
+/* ---- accumulate.c ---- */
+
+/* Adds the sums of ig_step_add, if there are any, to n gradients. */
+ig_status accumulate_join(const ig_optimizer *o, ig_array **grad, int n);
+void accumulate_drop(ig_optimizer *o);
 
 /* ---- shards.c ---- */
 

@@ -1,0 +1,104 @@
+#include "gpt_log.h"
+
+#include "base/clock.h"
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+/* Operations per second of a product of square matrices: the best of a few, after a first one. */
+static double peak_measure(ig_dtype dtype)
+{
+    const int64_t n = strcmp(ig_device(), "cpu") == 0 ? 512 : 8192;
+    double best = 0;
+    if (ig_scope_begin() != IG_OK)
+        return 0;
+    ig_array *x = ig_astype(ig_normal(ig_key(0, NULL), IG_SHAPE(n, n), IG_F32, NULL, NULL), dtype);
+    bool fine = ig_eval(&x, 1) == IG_OK;
+    for (int i = 0; i < 4 && fine; i++) {
+        const double begin = clock_s();
+        ig_array *y = ig_matmul(x, x);
+        fine = ig_eval(&y, 1) == IG_OK && ig_synchronize(NULL) == IG_OK;
+        const double rate = 2 * pow((double)n, 3) / (clock_s() - begin);
+        best = i && rate > best ? rate : best;
+    }
+    ig_scope_end();
+    return fine ? best : 0;
+}
+
+int gpt_log_open(const command *c, gpt_log *l, const char *path, bool continues, ig_dtype dtype)
+{
+    if (path && !(l->file = fopen(path, continues ? "a" : "w"))) {
+        say(c, "--log %s: it cannot be written: %s", path, strerror(errno));
+        return EXIT_INPUT;
+    }
+    l->peak = l->quiet && !l->file ? 0 : peak_measure(dtype);
+    l->begin_s = clock_s();
+    return ig_failed() ? fail_library(c) : -1;
+}
+
+void gpt_log_close(gpt_log *l)
+{
+    if (l->file)
+        fclose(l->file);
+    l->file = NULL;
+}
+
+static void time_words(str *t, double seconds)
+{
+    const long long s = (long long)(seconds + 0.5);
+    if (s >= 3600)
+        str_printf(t, "%lld h %02lld min", s / 3600, s % 3600 / 60);
+    else if (s >= 60)
+        str_printf(t, "%lld min %02lld s", s / 60, s % 60);
+    else
+        str_printf(t, "%lld s", s);
+}
+
+static void line_end(gpt_log *l, str *line)
+{
+    if (l->file) {
+        str_puts(line, "\n");
+        fwrite(line->s, 1, line->n, l->file);
+        fflush(l->file);
+    }
+    str_free(line);
+}
+
+void gpt_log_step(gpt_log *l, int64_t step, int64_t total, double loss, double rate)
+{
+    ig_memory_info memory = {.size = sizeof memory};
+    ig_device_memory(NULL, &memory);
+    const double now = clock_s(), seconds = now - l->begin_s;
+    const double each = seconds / (double)(step - l->begin_step);
+    const double share = l->peak > 0 ? l->flops / each / l->peak : 0;
+    l->begin_s = now;
+    l->begin_step = step;
+    if (!l->quiet) {
+        str left = {0};
+        time_words(&left, each * (double)(total - step));
+        fprintf(stderr,
+                "step %lld/%lld  loss %.4f  lr %.2e  %.0f tokens/s  %.0f %% of a product's speed  "
+                "%.2f GiB  %s left\n",
+                (long long)step, (long long)total, loss, rate, l->tokens / each, 100 * share,
+                (double)memory.peak / (1 << 30), left.s);
+        str_free(&left);
+    }
+    str line = {0};
+    str_json(&line,
+             "{step: %lld, loss: %.9g, lr: %.9g, tokens_per_second: %.6g, peak_share: %.4g, "
+             "memory_bytes: %llu, seconds_left: %.4g}",
+             (long long)step, loss, rate, l->tokens / each, share, (unsigned long long)memory.peak,
+             each * (double)(total - step));
+    line_end(l, &line);
+}
+
+void gpt_log_test(gpt_log *l, int64_t step, double loss)
+{
+    if (!l->quiet)
+        fprintf(stderr, "step %lld  loss on held-out tokens %.4f\n", (long long)step, loss);
+    str line = {0};
+    str_json(&line, "{step: %lld, test_loss: %.9g}", (long long)step, loss);
+    line_end(l, &line);
+    l->begin_s = clock_s(); /* the test takes no part in the speed of steps */
+    l->begin_step = step;
+}
