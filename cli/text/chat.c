@@ -13,6 +13,7 @@
 typedef struct chatting {
     text_settings set;
     generation g;
+    grammar_files grammar;
     const char *system, *template;
     int64_t context;
     bool timed;
@@ -105,6 +106,7 @@ int verb_chat(int argc, char **argv)
          "tokens of all messages, at most (the model's context, at most 2048)"},
         {"--tokens", 'n', "N", option_count, &t.g.tokens, "the most tokens of an answer (512)"},
         SAMPLING_OPTIONS(t.g.sampling),
+        GRAMMAR_OPTIONS(t.grammar),
         FLAG("--time", &t.timed,
              "prints how many tokens were computed, and how many were in the cache"),
         ENGINE_OPTIONS(t.set.engine),
@@ -132,8 +134,10 @@ int verb_chat(int argc, char **argv)
     decoder *d = decoder_open(t.set.model);
     tokens_of *k = d ? tokens_open(d) : NULL;
     t.talk = k ? conversation_new(d, k, t.template, t.context) : NULL;
-    code = t.talk && begin(&t) ? answers(&c, &t, argv, argc) : fail_library(&c);
+    const bool fine = t.talk && grammar_open(&t.grammar, &t.g.grammar);
+    code = fine && begin(&t) ? answers(&c, &t, argv, argc) : fail_library(&c);
     conversation_free(t.talk);
+    grammar_free(t.g.grammar);
     tokens_close(k);
     decoder_close(d);
     return code;

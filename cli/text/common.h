@@ -55,7 +55,20 @@ typedef struct text_settings {
     {"--frequency", 0, "X", option_number, &(s).frequency, \
      "the same for each time that they occur (0)"}, \
     {"--seed", 0, "N", option_seed, &(s).seed, "the same seed draws the same tokens (0)"}
+/* Files that say which texts are generated; s: a grammar_files. */
+#define GRAMMAR_OPTIONS(s) \
+    {"--grammar", 0, "FILE", option_text, &(s).gbnf, "the answer follows a grammar in GBNF"}, \
+    {"--schema", 0, "FILE", option_text, &(s).schema, "the answer is JSON that a JSON schema allows"}
 /* clang-format on */
+
+struct grammar;
+typedef struct grammar_files {
+    const char *gbnf, *schema;
+} grammar_files;
+
+/* Opens the grammar that was given. Sets *out to NULL if there is none. False on failure; the library then has an error
+ * pending. Release it with grammar_free. */
+bool grammar_open(const grammar_files *f, struct grammar **out);
 
 /* Read a number from 0 to a million; the same, but not 0; a number from 0 to 1. */
 bool option_number(const char *s, void *place);

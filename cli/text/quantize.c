@@ -8,7 +8,7 @@
 static double megabytes(const char *path)
 {
     struct stat info;
-    return stat(path, &info) == 0 ? 1e-6 * (double)info.st_size : 0;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode) ? 1e-6 * (double)info.st_size : 0;
 }
 
 int verb_quantize(int argc, char **argv)
@@ -26,16 +26,19 @@ int verb_quantize(int argc, char **argv)
          "bytes that arrays may hold (512MiB, 4GiB)"},
         {0}};
     const command c = {
-        "quantize", "[options] FILE.gguf -o OUT.gguf",
-        "Writes a GGUF file with other types of tensors. Norms and biases become f32; the tables\n"
-        "of tokens get at least 6 bits; a matrix with short rows gets the next type that fits.\n\n"
-        "  ingot quantize model-f16.gguf --type q4_k -o model-q4.gguf",
+        "quantize", "[options] FILE.gguf|DIR -o OUT.gguf",
+        "Writes a GGUF file, or a model folder as a GGUF file, with other types of tensors. Norms\n"
+        "and biases become f32; the tables of tokens get at least 6 bits; a matrix with short "
+        "rows\n"
+        "gets the next type that fits.\n\n"
+        "  ingot quantize model-f16.gguf --type q4_k -o model-q4.gguf\n"
+        "  ingot quantize DIR --type q8_0 -o model-q8.gguf",
         options};
     int code = options_read(&c, &argc, argv);
     if (code < 0)
         code = engine_apply(&c, &engine);
     if (code < 0 && (argc != 1 || !output)) {
-        say(&c, "give one .gguf file and -o FILE; see 'ingot quantize --help'");
+        say(&c, "give one .gguf file or folder, and -o FILE; see 'ingot quantize --help'");
         code = EXIT_USAGE;
     }
     if (code < 0)
@@ -45,7 +48,9 @@ int verb_quantize(int argc, char **argv)
     const double before = megabytes(argv[0]);
     if (decoder_quantize(argv[0], type, output) != IG_OK)
         return fail_library(&c);
-    if (!quiet)
+    if (!quiet && before > 0)
         text_printf(stdout, "%s: %.1f MB, before %.1f MB\n", output, megabytes(output), before);
+    else if (!quiet)
+        text_printf(stdout, "%s: %.1f MB\n", output, megabytes(output));
     return EXIT_FINE;
 }

@@ -105,10 +105,13 @@ static void test_packed(void **state)
     ids_fill(ids, 20);
     decoder *d = opened(fixture), *e = opened(path);
     session *s = session_new(d, 20), *t = session_new(e, 20);
-    for (int i = 0; i < 2; i++) {
-        const float *a = session_add(s, ids + 10 * i, i ? 1 : 10);
-        const float *b = session_add(t, ids + 10 * i, i ? 1 : 10);
-        assert_true(a && b && nmse(a, b, d->config.vocabulary) < 1e-8);
+    for (int i = 0; i < 4; i++) { /* products round, unless in mode same */
+        ig_set_math(i < 2 ? IG_MATH_SAME : IG_MATH_STRICT);
+        const float *a = session_add(s, ids + 5 * i, i % 2 ? 1 : 4);
+        const float *b = session_add(t, ids + 5 * i, i % 2 ? 1 : 4);
+        const double error = a && b ? nmse(a, b, d->config.vocabulary) : 1;
+        if (!(error < (i < 2 ? 1e-8 : 5e-3)))
+            fail_msg("NMSE %g", error);
     }
     session_free(s);
     session_free(t);
@@ -129,6 +132,7 @@ static void test_quantize(void **state)
                 {"q4_0", 0.3, "Q4_0"},  {"q6_k", 1e-3, "Q8_0"}};
     int32_t ids[10];
     ids_fill(ids, 10);
+    ig_set_math(IG_MATH_SAME); /* weights are rounded, but not activations */
     decoder *d = opened(fixture);
     session *s = session_new(d, 10);
     const float *a = session_add(s, ids, 10);
@@ -137,9 +141,17 @@ static void test_quantize(void **state)
         assert_int_equal(decoder_quantize(fixture, rows[i].type, path), IG_OK);
         decoder *e = opened(path);
         session *t = session_new(e, 10);
-        const double error = nmse(session_add(t, ids, 10), a, d->config.vocabulary);
+        const float *exact = session_add(t, ids, 10);
+        const double error = nmse(exact, a, d->config.vocabulary);
         if (!(error < rows[i].nmse))
             fail_msg("%s: NMSE %g", rows[i].type, error);
+        ig_set_math(IG_MATH_STRICT);
+        session *u = session_new(e, 10);
+        const double rounded = nmse(session_add(u, ids, 10), exact, d->config.vocabulary);
+        if (!(rounded < 5e-3))
+            fail_msg("%s with rounded activations: NMSE %g", rows[i].type, rounded);
+        ig_set_math(IG_MATH_SAME);
+        session_free(u);
         const gguf_tensor *query = gguf_tensor_find(e->file, "blk.0.attn_q.weight");
         assert_string_equal(gguf_type_of((uint64_t)query->type)->name, rows[i].query);
         assert_int_equal(gguf_tensor_find(e->file, "output_norm.weight")->type, GGUF_TYPE_F32);
@@ -149,6 +161,7 @@ static void test_quantize(void **state)
     }
     assert_int_equal(decoder_quantize(fixture, "q2_k", folder_path("q.gguf")), IG_ERR_ARGUMENT);
     assert_error(IG_ERR_ARGUMENT, "the type 'q2_k' cannot be written");
+    ig_set_math(IG_MATH_STRICT);
     session_free(s);
     decoder_close(d);
 }
@@ -329,6 +342,78 @@ static void test_generate(void **state)
     decoder_close(d);
 }
 
+/* Texts that share a cache have the bits of texts alone, whatever the others do. */
+static void test_texts(void **state)
+{
+    (void)state;
+    enum { TEXTS = 5, STEPS = 8 };
+    decoder *d = opened(fixture);
+    const size_t row = (size_t)d->config.vocabulary;
+    int32_t ids[200];
+    ids_fill(ids, 200);
+    session *many = session_new_texts(d, TEXTS, 200), *alone[TEXTS];
+    for (int i = 0; i < TEXTS; i++) { /* texts of different lengths; the last one is a copy */
+        const int n = i < TEXTS - 1 ? 3 + 43 * i : 100;
+        alone[i] = session_new(d, 200);
+        session_choose(many, i);
+        if (i == TEXTS - 1)
+            assert_int_equal(session_copy(many, 3, 90), IG_OK);
+        const int64_t known = session_length(many);
+        const float *a = session_add(many, ids + known, n - known);
+        assert_non_null(a);
+        assert_memory_equal(a, session_add(alone[i], ids, n), row * sizeof *a);
+    }
+    for (int step = 0; step < STEPS; step++) {
+        int32_t next[TEXTS];
+        const int n = step < STEPS / 2 ? TEXTS : 2;
+        for (int i = 0; i < n; i++)
+            next[i] = (step + i) % 3 ? 20 + 7 * i + step : -1;
+        const float *a = session_step(many, next, n);
+        assert_non_null(a);
+        for (int i = 0; i < n; i++)
+            if (next[i] >= 0)
+                assert_memory_equal(a + (size_t)i * row, session_add(alone[i], next + i, 1),
+                                    row * sizeof *a);
+    }
+    for (int i = 0; i < TEXTS; i++)
+        session_free(alone[i]);
+    session_free(many);
+    decoder_close(d);
+}
+
+/* Guesses change no token, whether they are right or wrong, and also if tokens are drawn. */
+static void test_guesses(void **state)
+{
+    (void)state;
+    decoder *d = opened(fixture);
+    tokens_of *k = tokens_open(d);
+    session *s = session_new(d, 100), *same = session_new(d, 100);
+    assert_true(tokens_same(d, k));
+    for (int i = 0; i < 6; i++) {
+        collected plainly, looked, drafted;
+        generation g = {.tokens = 30 + i, .sampling = plain, .ignores_end = true};
+        g.sampling.temperature = i % 2 ? 1.2 : 0;
+        g.sampling.seed = (uint64_t)i;
+        run(d, s, k, g, &plainly);
+        g.lookup = true;
+        generation_result r = run(d, s, k, g, &looked);
+        assert_true(looked.used == plainly.used && r.tokens == g.tokens);
+        assert_memory_equal(looked.text, plainly.text, plainly.used);
+        assert_true(r.guessed >= r.accepted);
+        g.lookup = false;
+        g.draft = same;
+        r = run(d, s, k, g, &drafted);
+        assert_true(drafted.used == plainly.used && r.tokens == g.tokens);
+        assert_memory_equal(drafted.text, plainly.text, plainly.used);
+        if (i % 2 == 0) /* the same model guesses right */
+            assert_true(r.accepted == r.guessed && r.accepted > 20);
+    }
+    session_free(same);
+    session_free(s);
+    tokens_close(k);
+    decoder_close(d);
+}
+
 static void test_mistakes(void **state)
 {
     (void)state;
@@ -358,8 +443,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, folder_begin, folder_end)
-        TEST(parts),     TEST(packed), TEST(quantize), TEST(sampling),
-        TEST(penalties), TEST(tokens), TEST(generate), TEST(mistakes),
+        TEST(parts),    TEST(texts),     TEST(guesses), TEST(packed),   TEST(quantize),
+        TEST(sampling), TEST(penalties), TEST(tokens),  TEST(generate), TEST(mistakes),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ig_shutdown();

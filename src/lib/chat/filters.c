@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool given(value v) { return v.kind != VALUE_MISSING && v.kind != VALUE_NONE; }
-static bool is_true(value v) { return v.kind != VALUE_MISSING && value_truth(v); }
-
 /* str(v), with the mark of safe strings. */
 static value shown(render *r, value v)
 {
@@ -100,7 +97,7 @@ static value filter_replace(render *r, value in, const value *p, const arguments
 {
     int64_t most = -1;
     (void)all;
-    if (given(p[2]) && !value_as_int(p[2], &most))
+    if (value_given(p[2]) && !value_as_int(p[2], &most))
         return render_fail(r, "the filter 'replace' needs an integer as count");
     return value_string(
         string_replace(r, value_show(r, in), value_show(r, p[0]), value_show(r, p[1]), most));
@@ -116,7 +113,7 @@ static value filter_indent(render *r, value in, const value *p, const arguments 
                            value_type(in));
     if (p[0].kind == VALUE_STRING)
         builder_add(r, &blanks, p[0].as.s);
-    else if (given(p[0]) && !value_as_int(p[0], &width))
+    else if (value_given(p[0]) && !value_as_int(p[0], &width))
         return render_fail(r, "the filter 'indent' needs an integer or a string as width");
     for (int64_t i = 0; i < width && p[0].kind != VALUE_STRING && render_step(r, 1); i++)
         builder_text(r, &blanks, " ");
@@ -125,7 +122,7 @@ static value filter_indent(render *r, value in, const value *p, const arguments 
     for (size_t i = 0; lines && i < lines->n; i++) {
         const string line = lines->at[i].as.s;
         builder_text(r, &b, i ? "\n" : "");
-        if (i ? line.n || is_true(p[2]) : is_true(p[1]))
+        if (i ? line.n || value_truth(p[2]) : value_truth(p[1]))
             builder_add(r, &b, space);
         builder_add(r, &b, line);
     }
@@ -138,7 +135,7 @@ static value filter_center(render *r, value in, const value *p, const arguments 
     builder b = {0};
     int64_t width = 80;
     (void)all;
-    if (given(p[0]) && !value_as_int(p[0], &width))
+    if (value_given(p[0]) && !value_as_int(p[0], &width))
         return render_fail(r, "the filter 'center' needs an integer as width");
     const int64_t count = (int64_t)string_count(s), space = width > count ? width - count : 0;
     const int64_t left = space / 2 + (space & width & 1);
@@ -170,10 +167,10 @@ static value filter_wordcount(render *r, value in, const value *p, const argumen
 static value filter_truncate(render *r, value in, const value *p, const arguments *all)
 {
     int64_t most = 255, leeway = 5, count = 0;
-    const string end = given(p[2]) ? value_show(r, p[2]) : string_of("...");
+    const string end = value_given(p[2]) ? value_show(r, p[2]) : string_of("...");
     (void)all;
-    if (!value_length(in, &count) || (given(p[0]) && !value_as_int(p[0], &most)) ||
-        (given(p[3]) && !value_as_int(p[3], &leeway)))
+    if (!value_length(in, &count) || (value_given(p[0]) && !value_as_int(p[0], &most)) ||
+        (value_given(p[3]) && !value_as_int(p[3], &leeway)))
         return render_fail(r, "the filter 'truncate' needs a string and integers");
     const int64_t n_end = (int64_t)string_count(end);
     if (most < n_end || leeway < 0)
@@ -184,7 +181,7 @@ static value filter_truncate(render *r, value in, const value *p, const argument
     if (in.kind != VALUE_STRING)
         return render_fail(r, "the filter 'truncate' needs a string");
     string s = string_cut(in.as.s, 0, string_byte(in.as.s, (size_t)(most - n_end)));
-    for (size_t i = s.n; i > 0 && !is_true(p[1]); i--)
+    for (size_t i = s.n; i > 0 && !value_truth(p[1]); i--)
         if (s.at[i - 1] == ' ') {
             s = string_cut(s, 0, i - 1);
             break;
@@ -210,9 +207,9 @@ static value filter_tojson(render *r, value in, const value *p, const arguments 
     int64_t width = 0;
     json_style s = {.item = string_of(", "), .key = string_of(": ")};
     (void)all;
-    s.ascii = is_true(p[0]);
-    s.indented = given(p[1]);
-    s.sorted = is_true(p[3]);
+    s.ascii = value_truth(p[0]);
+    s.indented = value_given(p[1]);
+    s.sorted = value_truth(p[3]);
     if (p[1].kind == VALUE_STRING)
         s.indent = p[1].as.s;
     else if (s.indented && !value_as_int(p[1], &width))
@@ -223,7 +220,7 @@ static value filter_tojson(render *r, value in, const value *p, const arguments 
         s.indent = builder_string(&blanks);
     if (s.indented)
         s.item = string_of(",");
-    if (given(p[2])) {
+    if (value_given(p[2])) {
         const list *pair = value_items(r, p[2]);
         if (!pair || pair->n != 2 || pair->at[0].kind != VALUE_STRING ||
             pair->at[1].kind != VALUE_STRING)
@@ -245,7 +242,7 @@ static value filter_int(render *r, value in, const value *p, const arguments *al
     (void)all;
     if (in.kind == VALUE_UNDEFINED)
         return render_fail(r, "%.*s", (int)in.as.s.n, in.as.s.at);
-    if (given(p[1]) && (!value_as_int(p[1], &base) || base < 2 || base > 36))
+    if (value_given(p[1]) && (!value_as_int(p[1], &base) || base < 2 || base > 36))
         return render_fail(r, "the filter 'int' needs a base from 2 to 36");
     if (value_as_int(in, &i) || (in.kind == VALUE_STRING && string_int(in.as.s, (int)base, &i)))
         return value_int(i);
@@ -289,11 +286,11 @@ static value filter_round(render *r, value in, const value *p, const arguments *
     int64_t digits = 0, i;
     char plain[400];
     (void)all;
-    if (!value_is_number(in) || (given(p[0]) && !value_as_int(p[0], &digits)) || digits < -300 ||
-        digits > 300)
+    if (!value_is_number(in) || (value_given(p[0]) && !value_as_int(p[0], &digits)) ||
+        digits < -300 || digits > 300)
         return render_fail(r,
                            "the filter 'round' needs a number, and a precision from -300 to 300");
-    if (given(p[1]) && !value_is_text(p[1], "common")) {
+    if (value_given(p[1]) && !value_is_text(p[1], "common")) {
         if (!value_is_text(p[1], "ceil") && !value_is_text(p[1], "floor"))
             return render_fail(r,
                                "the filter 'round' needs the method 'common', 'ceil' or 'floor'");
@@ -317,7 +314,7 @@ static value filter_round(render *r, value in, const value *p, const arguments *
 static value filter_default(render *r, value in, const value *p, const arguments *all)
 {
     (void)r, (void)all;
-    const bool use = in.kind == VALUE_UNDEFINED || (is_true(p[1]) && !value_truth(in));
+    const bool use = in.kind == VALUE_UNDEFINED || (value_truth(p[1]) && !value_truth(in));
     return !use ? in : p[0].kind == VALUE_MISSING ? chat_plain("") : p[0];
 }
 
@@ -387,7 +384,7 @@ static value filter_join(render *r, value in, const value *p, const arguments *a
     for (size_t i = 0; l && i < l->n && render_step(r, 1); i++) {
         if (i)
             builder_add(r, &b, between);
-        builder_value(r, &b, given(p[1]) ? value_path(r, l->at[i], p[1]) : l->at[i]);
+        builder_value(r, &b, value_given(p[1]) ? value_path(r, l->at[i], p[1]) : l->at[i]);
     }
     return value_string(builder_string(&b));
 }
@@ -463,7 +460,7 @@ static value sort_key(render *r, value item, value attribute, bool sensitive)
             v = value_string(string_cut(attribute.as.s, i, end));
             i = end + 1;
         }
-        v = given(v) ? value_path(r, item, v) : item;
+        v = value_given(v) ? value_path(r, item, v) : item;
         l->at[l->n++] = sensitive ? v : lowered(r, v);
     }
     return value_of_list(l);
@@ -485,7 +482,7 @@ static value sorted(render *r, const list *from, value attribute, bool sensitive
 static value filter_sort(render *r, value in, const value *p, const arguments *all)
 {
     (void)all;
-    return sorted(r, value_items(r, in), p[2], is_true(p[1]), is_true(p[0]));
+    return sorted(r, value_items(r, in), p[2], value_truth(p[1]), value_truth(p[0]));
 }
 
 static value filter_dictsort(render *r, value in, const value *p, const arguments *all)
@@ -494,11 +491,11 @@ static value filter_dictsort(render *r, value in, const value *p, const argument
     if (in.kind != VALUE_DICT)
         return render_fail(r, "the filter 'dictsort' needs a dict, not a value of type '%s'",
                            value_type(in));
-    if (given(p[1]) && !by_value && !value_is_text(p[1], "key"))
+    if (value_given(p[1]) && !by_value && !value_is_text(p[1], "key"))
         return render_fail(r, "the filter 'dictsort' sorts by 'key' or 'value'");
     const value items = filter_items(r, in, p, all);
-    return sorted(r, r->failed ? NULL : value_items(r, items), value_int(by_value), is_true(p[0]),
-                  is_true(p[2]));
+    return sorted(r, r->failed ? NULL : value_items(r, items), value_int(by_value),
+                  value_truth(p[0]), value_truth(p[2]));
 }
 
 static value filter_unique(render *r, value in, const value *p, const arguments *all)
@@ -508,8 +505,8 @@ static value filter_unique(render *r, value in, const value *p, const arguments 
     dict *seen = dict_new(r, from ? from->n : 0);
     (void)all;
     for (size_t i = 0; l && seen && i < from->n && !r->failed; i++) {
-        const value v = given(p[1]) ? value_path(r, from->at[i], p[1]) : from->at[i];
-        const value key = is_true(p[0]) ? v : lowered(r, v);
+        const value v = value_given(p[1]) ? value_path(r, from->at[i], p[1]) : from->at[i];
+        const value key = value_truth(p[0]) ? v : lowered(r, v);
         const size_t n = seen->n;
         dict_set(r, seen, key, value_none());
         if (seen->n > n)
@@ -523,8 +520,8 @@ static value extreme(render *r, value in, const value *p, int sign)
     const list *l = value_items(r, in);
     value best = {.kind = VALUE_MISSING}, best_key = {0};
     for (size_t i = 0; l && i < l->n && !r->failed; i++) {
-        const value v = given(p[1]) ? value_path(r, l->at[i], p[1]) : l->at[i];
-        const value key = is_true(p[0]) ? v : lowered(r, v);
+        const value v = value_given(p[1]) ? value_path(r, l->at[i], p[1]) : l->at[i];
+        const value key = value_truth(p[0]) ? v : lowered(r, v);
         if (i == 0 || sign * value_compare(r, key, best_key, "<") < 0) {
             best = l->at[i];
             best_key = key;
@@ -553,7 +550,8 @@ static value filter_sum(render *r, value in, const value *p, const arguments *al
     value sum = p[1].kind == VALUE_MISSING ? value_int(0) : p[1];
     (void)all;
     for (size_t i = 0; l && i < l->n && !r->failed; i++)
-        sum = value_binary(r, '+', sum, given(p[0]) ? value_path(r, l->at[i], p[0]) : l->at[i]);
+        sum =
+            value_binary(r, '+', sum, value_given(p[0]) ? value_path(r, l->at[i], p[0]) : l->at[i]);
     return sum;
 }
 

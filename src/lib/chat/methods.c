@@ -1,13 +1,10 @@
-/* The methods of values and the functions of chat templates: see run.h. */
+/* The methods of values in chat templates: see run.h. */
 #include "lib/chat/run.h"
 
 #include "lib/text/unicode.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
-
-static bool given(value v) { return v.kind != VALUE_MISSING && v.kind != VALUE_NONE; }
 
 /* Fails unless it is a string. */
 static bool needs_string(render *r, const char *method, value v)
@@ -85,8 +82,8 @@ static value text_rstrip(render *r, value self, const value *p, const arguments 
 /* The part of a string between optional bounds, in code points. */
 static string bounded(render *r, string s, value start, value stop)
 {
-    const value bounds[3] = {given(start) ? start : value_none(), given(stop) ? stop : value_none(),
-                             value_none()};
+    const value bounds[3] = {value_given(start) ? start : value_none(),
+                             value_given(stop) ? stop : value_none(), value_none()};
     const value v = chat_slice(r, value_string(s), bounds);
     return v.kind == VALUE_STRING ? v.as.s : (string){"", NULL, 0};
 }
@@ -99,7 +96,8 @@ static bool has_end(string s, string end, bool first)
 
 static value text_ends(render *r, value self, const value *p, const char *method, bool first)
 {
-    const string s = given(p[1]) || given(p[2]) ? bounded(r, self.as.s, p[1], p[2]) : self.as.s;
+    const string s =
+        value_given(p[1]) || value_given(p[2]) ? bounded(r, self.as.s, p[1], p[2]) : self.as.s;
     bool found = false;
     if (p[0].kind == VALUE_LIST && p[0].as.list->kind == LIST_TUPLE) {
         for (size_t i = 0; i < p[0].as.list->n && !found; i++)
@@ -157,7 +155,7 @@ static int64_t text_position(render *r, value self, const value *p, const char *
     const string rest = bounded(r, s, p[1], value_none());
     render_step(r, (int64_t)s.n / 16);
     const size_t at = last ? find_last(rest, p[0].as.s) : string_find(rest, p[0].as.s, 0);
-    if (at == SIZE_MAX || (rest.n == 0 && p[0].as.s.n == 0 && given(p[1]) && s.n))
+    if (at == SIZE_MAX || (rest.n == 0 && p[0].as.s.n == 0 && value_given(p[1]) && s.n))
         return -1;
     return (int64_t)(string_count(s) - string_count(rest) + string_count(string_cut(rest, 0, at)));
 }
@@ -276,7 +274,7 @@ static value text_parts(render *r, value self, const value *p, bool right)
     string s = self.as.s;
     if (p[1].kind != VALUE_MISSING && !value_as_int(p[1], &most))
         return render_fail(r, "the method 'split' needs an integer as maxsplit");
-    if (!given(p[0]))
+    if (!value_given(p[0]))
         return right ? blanks_split_right(r, self, most) : blanks_split(r, self, most);
     if (!needs_string(r, "split", p[0]))
         return self;
@@ -308,7 +306,7 @@ static value text_rsplit(render *r, value self, const value *p, const arguments 
 
 static value text_splitlines(render *r, value self, const value *p, const arguments *all)
 {
-    list *l = string_lines(r, self.as.s, given(p[0]) && value_truth(p[0]));
+    list *l = string_lines(r, self.as.s, value_truth(p[0]));
     (void)all;
     for (size_t i = 0; l && i < l->n; i++)
         l->at[i].safe = self.safe;
@@ -367,7 +365,8 @@ static value text_pad(render *r, value self, const value *p, bool left, const ch
     builder b = {0};
     if (!value_as_int(p[0], &width))
         return render_fail(r, "the width of a string is not an integer");
-    const string blank = given(p[1]) && p[1].kind == VALUE_STRING ? p[1].as.s : string_of(fill);
+    const string blank =
+        value_given(p[1]) && p[1].kind == VALUE_STRING ? p[1].as.s : string_of(fill);
     if (string_count(blank) != 1)
         return render_fail(r, "a string is filled with one character");
     const int64_t space = width - (int64_t)string_count(self.as.s);
@@ -702,122 +701,5 @@ const method_row *method_find(render *r, value self, string name)
         if (others[i].of == self.kind && string_is(name, others[i].name))
             render_fail(r, "the method '%s' of values of type '%s' is not supported",
                         others[i].name, value_type(self));
-    return NULL;
-}
-
-/* ---- functions ------------------------------------------------------------------------------ */
-
-enum { RANGE_MOST = 100000 };
-
-static value call_range(render *r, const value *p, const arguments *all)
-{
-    int64_t at[3] = {0, 0, 1}, n = 0;
-    (void)p;
-    if (all->n < 1 || all->n > 3 || all->n_named)
-        return render_fail(r, "the function 'range' takes one to three integers");
-    for (int i = 0; i < all->n; i++)
-        if (!value_as_int(all->at[i], &at[all->n == 1 ? 1 : i]))
-            return render_fail(r, "the function 'range' takes integers, not a value of type '%s'",
-                               value_type(all->at[i]));
-    if (at[2] == 0)
-        return render_fail(r, "the step of a range is 0");
-    const __int128 span = (__int128)at[1] - at[0],
-                   count = at[2] > 0 ? (span + at[2] - 1) / at[2] : (span + at[2] + 1) / at[2];
-    if (count > RANGE_MOST)
-        return render_fail(r, "a range has more than %d items", RANGE_MOST);
-    n = count > 0 ? (int64_t)count : 0;
-    list *l = list_new(r, (size_t)n, LIST_RANGE);
-    for (int64_t i = 0; l && i < n; i++)
-        l->at[l->n++] = value_int(at[0] + i * at[2]);
-    if (l) {
-        l->start = at[0];
-        l->stop = at[1];
-        l->step = at[2];
-    }
-    return value_of_list(l);
-}
-
-static value call_dict(render *r, const value *p, const arguments *all)
-{
-    dict *d = dict_new(r, (size_t)all->n_named);
-    (void)p;
-    if (all->n > 1)
-        return render_fail(r, "the function 'dict' takes one dict or list");
-    if (d && all->n == 1 && all->at[0].kind == VALUE_DICT) {
-        for (size_t i = 0; i < all->at[0].as.dict->n; i++)
-            dict_add(r, d, all->at[0].as.dict->at[i].key, all->at[0].as.dict->at[i].item);
-    } else if (d && all->n == 1) {
-        const list *pairs = value_items(r, all->at[0]);
-        for (size_t i = 0; pairs && i < pairs->n && !r->failed; i++) {
-            const list *pair = value_items(r, pairs->at[i]);
-            if (pair && pair->n == 2)
-                dict_set(r, d, pair->at[0], pair->at[1]);
-            else
-                render_fail(r, "the function 'dict' takes pairs of keys and values");
-        }
-    }
-    for (int i = 0; d && i < all->n_named; i++)
-        dict_set(r, d, value_string(all->named[i].name), all->named[i].v);
-    return value_dict(d);
-}
-
-static value call_namespace(render *r, const value *p, const arguments *all)
-{
-    value v = call_dict(r, p, all);
-    for (size_t i = 0; v.kind == VALUE_DICT && i < v.as.dict->n; i++) {
-        const value key = v.as.dict->at[i].key;
-        if (key.kind == VALUE_STRING && key.as.s.n && key.as.s.at[0] == '_')
-            return render_fail(r, "names in namespaces must not begin with '_'");
-    }
-    v.kind = v.kind == VALUE_DICT ? VALUE_NAMESPACE : v.kind;
-    return v;
-}
-
-static value call_raise_exception(render *r, const value *p, const arguments *all)
-{
-    const string s = value_show(r, p[0]);
-    (void)all;
-    return render_fail(r, "%.*s", (int)(s.n < 500 ? s.n : 500), s.at);
-}
-
-static value call_strftime_now(render *r, const value *p, const arguments *all)
-{
-    const time_t now = (time_t)r->now;
-    char format[256], shown[1024];
-    struct tm parts;
-    (void)all;
-    if (!needs_string(r, "strftime_now", p[0]))
-        return p[0];
-    if (p[0].as.s.n >= sizeof format || !localtime_r(&now, &parts))
-        return render_fail(r, "the format of strftime_now is too long");
-    memcpy(format, p[0].as.s.at, p[0].as.s.n);
-    format[p[0].as.s.n] = 0;
-    const size_t n = *format ? strftime(shown, sizeof shown, format, &parts) : 0;
-    builder b = {0};
-    builder_bytes(r, &b, shown, n, false);
-    return value_string(builder_string(&b));
-}
-
-static value call_refused(render *r, const value *p, const arguments *all)
-{
-    (void)p, (void)all;
-    return render_fail(r, "the functions 'cycler', 'joiner' and 'lipsum' are not supported");
-}
-
-const function *function_find(string name)
-{
-    static const function rows[] = {
-        {"range", NULL, call_range},
-        {"dict", NULL, call_dict},
-        {"namespace", NULL, call_namespace},
-        {"raise_exception", "message", call_raise_exception},
-        {"strftime_now", "format", call_strftime_now},
-        {"cycler", NULL, call_refused},
-        {"joiner", NULL, call_refused},
-        {"lipsum", NULL, call_refused},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (string_is(name, rows[i].name))
-            return &rows[i];
     return NULL;
 }

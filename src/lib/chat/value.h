@@ -168,6 +168,8 @@ const value *dict_find_name(render *r, const dict *d, const char *name);
 /* ---- asking --------------------------------------------------------------------------------- */
 
 bool value_truth(value v);
+/* True for an argument that is there and not none. */
+static inline bool value_given(value v) { return v.kind != VALUE_MISSING && v.kind != VALUE_NONE; }
 bool value_hashable(value v);
 bool value_is_number(value v); /* of the kinds int, float and bool */
 double value_as_float(value v);

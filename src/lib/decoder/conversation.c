@@ -56,7 +56,7 @@ static chat_template *template_from_folder(const char *folder)
     return t;
 }
 
-static chat_template *template_find(const decoder *d, const char *path)
+chat_template *conversation_template(const decoder *d, const char *path)
 {
     if (path)
         return template_from_file(path);
@@ -69,6 +69,23 @@ static chat_template *template_find(const decoder *d, const char *path)
             "'%s' has no chat template (tokenizer.chat_template); give one with --template FILE",
             d->path);
     return chat_template_new(source);
+}
+
+int32_t *conversation_prompt(const chat_template *t, const tokens_of *k, const char *messages,
+                             int64_t *n)
+{
+    text variables = {0};
+    json_add(&variables, "{bos_token: %s, eos_token: %s, add_generation_prompt: %hhd, messages: ",
+             tokens_begin_text(k), tokens_end_text(k), (bool)true);
+    text_add(&variables, "%s", messages);
+    json_add(&variables, "}");
+    const size_t bytes = variables.used;
+    char *json = text_take(&variables);
+    chat_text *chars = json ? chat_template_render(t, (ig_text){json, bytes}, 0) : NULL;
+    int32_t *ids = chars ? tokens_encode_chat(k, chars, n) : NULL;
+    memory_free(chars);
+    memory_free(json);
+    return ids;
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -84,7 +101,7 @@ conversation *conversation_new(decoder *d, const tokens_of *k, const char *templ
     c->d = d;
     c->k = k;
     c->capacity = capacity ? capacity : usual;
-    c->t = template_find(d, template_path);
+    c->t = conversation_template(d, template_path);
     c->s = c->t ? session_new(d, c->capacity) : NULL;
     if (c->s)
         return c;
@@ -113,23 +130,6 @@ ig_status conversation_add(conversation *c, const char *speaker, const char *con
 void conversation_clear(conversation *c) { text_drop(&c->messages); }
 
 /* ---- answers --------------------------------------------------------------------------------- */
-
-/* The tokens of all messages, and of the beginning of an answer. NULL on failure. */
-static int32_t *prompt_make(const conversation *c, int64_t *n)
-{
-    text variables = {0};
-    json_add(&variables, "{bos_token: %s, eos_token: %s, add_generation_prompt: %hhd, messages: [",
-             tokens_begin_text(c->k), tokens_end_text(c->k), (bool)true);
-    text_add(&variables, "%s", c->messages.at ? c->messages.at : "");
-    json_add(&variables, "]}");
-    const size_t bytes = variables.used;
-    char *json = text_take(&variables);
-    chat_text *chars = json ? chat_template_render(c->t, (ig_text){json, bytes}, 0) : NULL;
-    int32_t *ids = chars ? tokens_encode_chat(c->k, chars, n) : NULL;
-    memory_free(chars);
-    memory_free(json);
-    return ids;
-}
 
 /* Keeps the text and the tokens of the answer. */
 static ig_status visit(void *context, const generated *g)
@@ -173,7 +173,10 @@ ig_status conversation_answer(conversation *c, const generation *g, generation_r
 {
     int64_t n = 0;
     text_drop(&c->answer);
-    int32_t *ids = prompt_make(c, &n);
+    text messages = {0};
+    text_add(&messages, "[%s]", c->messages.at ? c->messages.at : "");
+    int32_t *ids = messages.failed ? NULL : conversation_prompt(c->t, c->k, messages.at, &n);
+    text_drop(&messages);
     if (!ids)
         return error_waiting(IG_ERR_MEMORY);
     int32_t *all = n < c->capacity ? memory_resize(ids, (size_t)c->capacity * sizeof *ids) : NULL;

@@ -4,6 +4,14 @@
 
 #include "lib/decoder/decoder.h"
 
+/* The chat template of a model, or of a file. NULL on failure. */
+struct chat_template;
+struct chat_template *conversation_template(const decoder *d, const char *path);
+/* The tokens of messages, a JSON array of objects, and of the beginning of an answer. Release with memory_free. NULL on
+ * failure. Any number of threads may call it at a time. */
+int32_t *conversation_prompt(const struct chat_template *t, const tokens_of *k,
+                             const char *messages, int64_t *n);
+
 typedef struct conversation conversation;
 
 /* capacity: tokens of all messages, at most; 0: the model's context, at most CONVERSATION_TOKENS. template_path: a file

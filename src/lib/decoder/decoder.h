@@ -5,17 +5,22 @@
  *   weights.c       tensors by their role
  *   rope.c          the angles of rotary embeddings
  *   network.c       the graph: from tokens and the cache to logits
- *   session.c       one text: its cache, and the compiled graphs
+ *   session.c       texts: their cache, and the compiled graphs
  *   sample.c        the choice of the next token
  *   tokens.c        the tokenizer, and the bytes of tokens
- *   generate.c      tokens one after another, with stop texts
+ *   answer.c        the tokens of one answer, with stop texts and grammars
+ *   generate.c      one answer, also with guesses
+ *   scheduler.c     several answers at the same time, and the cache of prompts
+ *   generator.c     the public interface
  *   quantize.c      a GGUF file with other types
+ *   convert.c       a model folder as a GGUF file
  *
  * Shapes: T tokens, W width, H heads of query, K heads of key and value, D width of a head, C places of the cache. */
 #ifndef DECODER_DECODER_H
 #define DECODER_DECODER_H
 
 #include "ingot.h"
+#include "lib/grammar/grammar.h"
 #include "lib/io/gguf.h"
 #include "lib/text/files.h"
 
@@ -138,6 +143,8 @@ typedef struct decoder {
     float *rope_factors[2]; /* divisors of the frequencies: short and long; NULL: none */
 } decoder;
 
+/* True if the path is a folder. */
+bool is_folder(const char *path);
 /* Opens a GGUF file or a model folder. NULL on failure. A decoder may have several sessions, of one thread at a time. */
 decoder *decoder_open(const char *path);
 void decoder_close(decoder *d);
@@ -154,6 +161,8 @@ void rope_fill(const decoder *d, bool local, int64_t first, int64_t n, int64_t l
                float *cosine, float *sine);
 /* Reads the factors of frequencies from the settings of config.json. */
 ig_status rope_factors_read(decoder *d, field scaling);
+/* The divisors of the frequencies of llama3's rope, dims / 2 of them. */
+void rope_llama3(const rope_config *r, float *divisors);
 /* Reads the tensors with factors of frequencies. */
 ig_status rope_open(decoder *d);
 /* The element that each element is turned with: dims indices. */
@@ -162,19 +171,23 @@ void rope_partners(const decoder *d, int32_t *partner);
 /* The inputs of the graph. */
 typedef struct network_in {
     int64_t tokens, places; /* T, C */
+    int64_t texts;          /* of the cache */
     bool all;               /* logits of all tokens, not only of `last` */
-    ig_array **cache;       /* keys and values of each layer in turn: (capacity, K * D) */
+    bool apart;             /* each token belongs to its own text: those from 0 to T - 1 */
+    bool hidden;            /* the hidden states after the last norm, not logits */
+    ig_array **cache;       /* keys and values of each layer in turn: (texts * capacity, K * D) */
     ig_array *ids;          /* (T,) */
     ig_array *positions;    /* (T,) i32 */
     ig_array *start;        /* (T, 1) i32: the places of the cache that are written */
     ig_array *last;         /* (1,) i32 */
+    ig_array *text;         /* (1,) i32: the text, if there are several and not `apart` */
     ig_array *rope[4];      /* cosine and sine, then those of the local base; (T, dims) */
 } network_in;
 
-/* The logits: (1, vocabulary) or (T, vocabulary). Replaces cache by the new caches. NULL on failure. */
+/* The logits: (1, vocabulary) or (T, vocabulary); hidden states have the width W. Replaces cache by the new caches. NULL on failure. */
 ig_array *network_build(decoder *d, network_in *in);
 
-/* Writes a copy of a GGUF file whose matrices have this type, such as "q4_k". */
+/* Writes a copy of a GGUF file or a model folder whose matrices have this type, such as "q4_k". */
 ig_status decoder_quantize(const char *from, const char *type, const char *to);
 
 /* ---- sessions -------------------------------------------------------------------------------- */
@@ -183,7 +196,16 @@ typedef struct session session;
 
 /* capacity: tokens of the text, at most. NULL on failure. */
 session *session_new(decoder *d, int64_t capacity);
+/* The same with several texts, each of that capacity. */
+session *session_new_texts(decoder *d, int64_t texts, int64_t capacity);
 void session_free(session *s);
+/* Chooses the text of the other functions, which is 0 at first. */
+void session_choose(session *s, int64_t which);
+/* The first `length` tokens of a text become the chosen text. */
+ig_status session_copy(session *s, int64_t from, int64_t length);
+/* Adds ids[i] to the text i, for all i below n; a text whose id is -1 stays as it is. Returns n rows of logits, valid until
+ * the next call; NULL on failure. */
+const float *session_step(session *s, const int32_t *ids, int64_t n);
 int64_t session_length(const session *s);
 int64_t session_vocabulary(const session *s);
 /* Removes tokens from the end of the text. */
@@ -195,6 +217,10 @@ const float *session_add(session *s, const int32_t *ids, int64_t n);
 ig_status session_each(session *s, const int32_t *ids, int64_t n,
                        ig_status (*visit)(void *context, int64_t token, const float *logits),
                        void *context);
+/* The same with hidden states after the last norm, of the model's width, in place of logits. */
+ig_status session_states(session *s, const int32_t *ids, int64_t n,
+                         ig_status (*visit)(void *context, int64_t token, const float *states),
+                         void *context);
 
 /* ---- sampling -------------------------------------------------------------------------------- */
 
@@ -237,14 +263,18 @@ int32_t *tokens_encode_chat(const tokens_of *k, const struct chat_text *s, int64
 /* The texts of the tokens that begin and end a text; "" if there is none. */
 const char *tokens_begin_text(const tokens_of *k);
 const char *tokens_end_text(const tokens_of *k);
+/* The tokens that end a text or a turn. */
+int tokens_ends(const tokens_of *k, const int32_t **ids);
 /* The bytes of a token, which may be a part of a character; none for control tokens. Returns how many. */
 size_t tokens_decode(const tokens_of *k, int32_t id, char out[TOKEN_BYTES]);
+/* True if another decoder has the same tokens. */
+bool tokens_same(const decoder *d, const tokens_of *k);
 /* True if the token ends a text or a turn. */
 bool tokens_is_end(const tokens_of *k, int32_t id);
 
 /* ---- generation ------------------------------------------------------------------------------ */
 
-/* A token, and the text that is certain since the last one: whole characters. id -1: the rest of the text at the end. */
+/* A token, and the text in UTF-8 that is certain since the last one: whole characters. id -1: the rest of the text at the end. */
 typedef struct generated {
     ig_text text;
     int32_t id;
@@ -256,13 +286,18 @@ typedef struct generation {
     sampling sampling;
     const char *const *stops; /* texts that end the generation, and are no part of it */
     int n_stops;
-    bool ignores_end; /* goes on after a token that ends the text */
+    bool ignores_end; /* goes on after a token that ends the text, unless there is a grammar */
+    grammar *grammar; /* which the text follows; NULL: none. It serves one thread at a time */
+    /* Tokens are guessed and checked several at a time, which changes no token of the answer. lookup: they follow an earlier
+     * place of the text with the same last tokens. draft: a session of a small model with the same tokens; NULL: none. */
+    bool lookup;
+    session *draft;
     ig_status (*visit)(void *context, const generated *g);
     void *context;
 } generation;
 
 typedef struct generation_result {
-    int64_t tokens;
+    int64_t tokens, guessed, accepted; /* accepted: guesses that were right */
     enum { GENERATED_LENGTH, GENERATED_END, GENERATED_STOP } end;
 } generation_result;
 

@@ -1,137 +1,130 @@
-/* Generation: tokens one after another, until an end. Bytes are given out when it is certain that they belong to the result:
- * whole UTF-8 characters, and none that may begin a stop text. */
-#include "lib/decoder/decoder.h"
+/* Generation: one answer, token by token, or with guesses of the next tokens that one step of the network checks. The logits do
+ * not depend on how many tokens a step has, so guesses change no token of the answer. */
+#include "lib/decoder/answer.h"
 
 #include "base/error.h"
-#include "base/memory.h"
 
 #include <string.h>
 
-typedef struct pending {
-    char *at; /* bytes that are not given out yet */
-    size_t used;
-    int room;
-} pending;
+enum { GUESSES = 7 /* with the token before them a step of 8 */, MATCH_MOST = 3 };
 
-/* The length of the part of s that ends with a whole character. */
-static size_t whole_characters(const char *s, size_t n)
-{
-    for (size_t back = 1; back <= 3 && back <= n; back++) {
-        const unsigned char c = (unsigned char)s[n - back];
-        if ((c & 0xc0) == 0x80)
-            continue;
-        const size_t length = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
-        return length > back ? n - back : n;
-    }
-    return n;
-}
+/* ---- guesses --------------------------------------------------------------------------------- */
 
-/* The place of the first stop text; n: none. */
-static size_t stop_find(const generation *g, const char *s, size_t n)
+/* The tokens that follow the latest earlier place with the same last tokens: the last three, two or one. Returns how many. */
+static int lookup(const int32_t *all, int64_t n, int32_t out[GUESSES])
 {
-    for (size_t at = 0; at < n; at++)
-        for (int i = 0; i < g->n_stops; i++) {
-            const size_t m = strlen(g->stops[i]);
-            if (m && m <= n - at && memcmp(s + at, g->stops[i], m) == 0)
-                return at;
+    for (int64_t match = MATCH_MOST; match > 0; match--)
+        for (int64_t at = n - match - 1; at >= 0; at--) {
+            if (memcmp(all + at, all + n - match, (size_t)match * sizeof *all) != 0)
+                continue;
+            const int64_t from = at + match, count = n - from < GUESSES ? n - from : GUESSES;
+            memcpy(out, all + from, (size_t)count * sizeof *all);
+            return (int)count;
         }
-    return n;
+    return 0;
 }
 
-/* The first place from which on the bytes may begin a stop text. */
-static size_t stop_begin(const generation *g, const char *s, size_t n)
+static int32_t best_of(const float *logits, int64_t n)
 {
-    for (size_t at = 0; at < n; at++)
-        for (int i = 0; i < g->n_stops; i++)
-            if (n - at < strlen(g->stops[i]) && memcmp(s + at, g->stops[i], n - at) == 0)
-                return at;
-    return n;
+    int64_t best = 0;
+    for (int64_t i = 1; i < n; i++)
+        best = logits[i] > logits[best] ? i : best;
+    return (int32_t)best;
 }
 
-static ig_status give(const generation *g, pending *p, size_t n, const generated *token)
+/* The most probable next tokens of a small model, whose session has a beginning of the text. Returns how many; -1 on failure. */
+static int draft(session *s, const int32_t *all, int64_t n, int most, int32_t out[GUESSES])
 {
-    const generated out = {
-        .text = {p->at, n}, .id = token ? token->id : -1, .logprob = token ? token->logprob : 0};
-    const ig_status status = g->visit(g->context, &out);
-    memmove(p->at, p->at + n, p->used - n);
-    p->used -= n;
-    return status;
-}
-
-static ig_status token_take(const generation *g, const tokens_of *k, pending *p,
-                            const generated *token, bool *stopped)
-{
-    char bytes[TOKEN_BYTES];
-    const size_t n = tokens_decode(k, token->id, bytes);
-    for (size_t i = 0; i < n; i++) {
-        if (!memory_room(&p->at, (int)p->used, &p->room, 1))
-            return IG_ERR_MEMORY;
-        p->at[p->used++] = bytes[i];
-    }
-    const size_t stop = stop_find(g, p->at, p->used);
-    *stopped = stop < p->used;
-    if (*stopped)
-        p->used = stop;
-    const size_t sure = *stopped ? p->used : whole_characters(p->at, stop_begin(g, p->at, p->used));
-    return give(g, p, sure, token);
-}
-
-static ig_status tokens_make(session *s, const tokens_of *k, int32_t *all, int64_t n, sampler *m,
-                             const generation *g, generation_result *r)
-{
-    pending p = {0};
-    ig_status status = IG_OK;
-    bool stopped = false;
+    int count = 0;
     const float *logits = session_add(s, all + session_length(s), n - session_length(s));
-    r->end = GENERATED_LENGTH;
-    while (logits && status == IG_OK && r->tokens < g->tokens) {
-        generated token = {0};
-        token.id = sampler_next(m, logits, all, n, &token.logprob);
-        if (token.id < 0) {
-            status = ig_fail(IG_ERR_FORMAT,
-                             "generate: a logit is NaN: a weight of the model is not finite, or "
-                             "a value overflows; download the model again");
-            break;
-        }
-        if (!g->ignores_end && tokens_is_end(k, token.id)) {
-            r->end = GENERATED_END;
-            break;
-        }
-        all[n++] = token.id;
-        r->tokens++;
-        status = token_take(g, k, &p, &token, &stopped);
-        if (stopped) {
-            r->end = GENERATED_STOP;
-            break;
-        }
-        if (status == IG_OK && r->tokens < g->tokens)
-            logits = session_add(s, all + n - 1, 1);
+    while (logits && count < most) {
+        out[count++] = best_of(logits, session_vocabulary(s));
+        if (count < most)
+            logits = session_add(s, out + count - 1, 1);
     }
-    if (!logits)
-        status = error_waiting(IG_ERR_INTERNAL);
-    if (status == IG_OK && p.used)
-        status = give(g, &p, p.used, NULL);
-    memory_free(p.at);
-    return status;
+    return logits ? count : -1;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+typedef struct checking {
+    answer *a;
+    int64_t before; /* tokens of the step whose logits are not needed */
+    const int32_t *guesses;
+    int n;
+    bool wrong;
+    int64_t accepted;
+} checking;
+
+/* Takes the token after each token of the step, until a guess is wrong. */
+static ig_status check(void *context, int64_t token, const float *logits)
+{
+    checking *c = context;
+    const int64_t guess = token - c->before;
+    int64_t n;
+    if (guess < 0 || c->wrong || answer_ended(c->a))
+        return IG_OK;
+    TRY(answer_next(c->a, logits));
+    const int32_t *all = answer_tokens(c->a, &n);
+    c->wrong = guess >= c->n || all[n - 1] != c->guesses[guess];
+    c->accepted += !c->wrong && !answer_ended(c->a);
+    return IG_OK;
+}
+
+/* One step with guesses. */
+static ig_status step_guessing(session *s, answer *a, const generation *g, generation_result *sum)
+{
+    int32_t step[GUESSES + 1], guesses[GUESSES];
+    int64_t length;
+    const int32_t *all = answer_tokens(a, &length);
+    const int64_t left = g->tokens - answer_result(a)->tokens - 1;
+    const int most = left < GUESSES ? (int)left : GUESSES;
+    int n = g->draft ? draft(g->draft, all, length, most, guesses) : lookup(all, length, guesses);
+    if (n < 0)
+        return error_waiting(IG_ERR_INTERNAL);
+    n = n < most ? n : most;
+    step[0] = all[length - 1];
+    memcpy(step + 1, guesses, (size_t)n * sizeof *guesses);
+    checking c = {.a = a, .guesses = guesses, .n = n};
+    TRY(session_each(s, step, n + 1, check, &c));
+    sum->guessed += n;
+    sum->accepted += c.accepted;
+    answer_tokens(a, &length);
+    session_cut(s, length - 1);
+    if (g->draft)
+        session_cut(g->draft, length - 1);
+    return IG_OK;
 }
 
 ig_status generate(session *s, const tokens_of *k, const int32_t *prompt, int64_t n,
                    const generation *g, generation_result *r)
 {
     const int64_t known = session_length(s);
-    *r = (generation_result){0};
+    generation_result sum = {0};
+    *r = sum;
     if (n < 1 || known > n)
         FAIL(IG_ERR_ARGUMENT, "generate: the prompt has no tokens; give some text");
     if (known == n) /* the logits of its last token are needed */
         session_cut(s, n - 1);
-    int32_t *all = memory_get((size_t)(n + g->tokens) * sizeof *all);
-    sampler *m = sampler_new(&g->sampling, session_vocabulary(s));
-    ig_status status = all && m ? IG_OK : IG_ERR_MEMORY;
-    if (status == IG_OK) {
-        memcpy(all, prompt, (size_t)n * sizeof *all);
-        status = tokens_make(s, k, all, n, m, g, r);
+    if (g->draft)
+        session_cut(g->draft, 0);
+    answer *a = answer_new(k, prompt, n, g, session_vocabulary(s));
+    ig_status status = a ? IG_OK : IG_ERR_MEMORY;
+    while (status == IG_OK && !answer_ended(a)) {
+        int64_t length = 0;
+        const int32_t *all = answer_tokens(a, &length);
+        const int64_t missing = length - session_length(s);
+        if (missing == 1 && (g->lookup || g->draft)) {
+            status = step_guessing(s, a, g, &sum);
+            continue;
+        }
+        const float *logits = session_add(s, all + session_length(s), missing);
+        status = logits ? answer_next(a, logits) : error_waiting(IG_ERR_INTERNAL);
     }
-    sampler_free(m);
-    memory_free(all);
+    if (a)
+        *r = *answer_result(a);
+    r->guessed = sum.guessed;
+    r->accepted = sum.accepted;
+    answer_free(a);
     return status;
 }

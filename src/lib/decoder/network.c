@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "engine/ops/contract.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,7 +17,7 @@ static ig_array *linear(decoder *d, role r, int64_t layer, ig_array *x, int64_t 
     if (!weight)
         return NULL;
     ig_array *bias = weight_get(d, r, layer, true, true, IG_SHAPE(out));
-    ig_array *y = ig_tensordot(x, ig_astype(weight, IG_F32), IG_AXES(-1, 1));
+    ig_array *y = contract_rounded(x, weight);
     return y && bias ? ig_add(y, bias) : y;
 }
 
@@ -91,7 +92,24 @@ static ig_array *split(ig_array *x, int64_t tokens, int64_t heads, int64_t width
              : NULL;
 }
 
-/* Writes keys or values (K, T, D) into the cache, and returns its first C places: (K, C, D). */
+/* The first C places of the texts that are read, in a cache of several texts: (T, K, C, D) if each token has its own
+ * text, otherwise (K, C, D). */
+static ig_array *recall(const shared *s, ig_array *cache)
+{
+    const decoder_config *c = &s->d->config;
+    const network_in *in = s->in;
+    const int64_t width = c->kv_heads * c->head_width, texts = in->apart ? in->tokens : in->texts;
+    ig_array *x = cache ? ig_reshape(cache, IG_SHAPE(in->texts, -1, width)) : NULL;
+    x = x ? ig_slice(x, IG_SHAPE(0, 0, 0), IG_SHAPE(texts, in->places, width), IG_SHAPE(1, 1, 1))
+          : NULL;
+    if (!in->apart)
+        return split(x ? ig_take(x, in->text, IG_AXES(0)) : NULL, in->places, c->kv_heads,
+                     c->head_width);
+    x = x ? ig_reshape(x, IG_SHAPE(texts, in->places, c->kv_heads, c->head_width)) : NULL;
+    return x ? ig_permute_dims(x, IG_AXES(0, 2, 1, 3)) : NULL;
+}
+
+/* Writes keys or values (K, T, D) into the cache, and returns the places that are read. */
 static ig_array *remember(const shared *s, ig_array **cache, ig_array *x)
 {
     const decoder_config *c = &s->d->config;
@@ -99,11 +117,13 @@ static ig_array *remember(const shared *s, ig_array **cache, ig_array *x)
                        IG_SHAPE(s->in->tokens, c->kv_heads * c->head_width))
           : NULL;
     *cache = x ? ig_scatter_nd(*cache, s->in->start, x, "set") : NULL;
+    if (s->in->texts > 1)
+        return recall(s, *cache);
     x = *cache ? ig_slice(*cache, IG_SHAPE(0), IG_SHAPE(s->in->places), IG_SHAPE(1)) : NULL;
     return split(x, s->in->places, c->kv_heads, c->head_width);
 }
 
-/* Attention of q (H, T, D) to k and v (K, C, D): (T, H * D). */
+/* Attention of q (H, T, D) to k and v (K, C, D), or (T, K, C, D) if each token has its own text: (T, H * D). */
 static ig_array *attend(const shared *s, ig_array *q, ig_array *k, ig_array *v, ig_array *mask)
 {
     const decoder_config *c = &s->d->config;
@@ -111,7 +131,10 @@ static ig_array *attend(const shared *s, ig_array *q, ig_array *k, ig_array *v, 
     if (!q || !k || !v)
         return NULL;
     ig_array *y;
-    if (t == 1) { /* the heads that share keys are the rows */
+    if (s->in->apart) {
+        q = ig_reshape(ig_permute_dims(q, IG_AXES(1, 0, 2)), IG_SHAPE(t, c->kv_heads, group, w));
+        mask = ig_reshape(mask, IG_SHAPE(t, 1, 1, s->in->places));
+    } else if (t == 1) { /* the heads that share keys are the rows */
         q = ig_reshape(q, IG_SHAPE(c->kv_heads, group, w));
     } else {
         q = ig_reshape(q, IG_SHAPE(c->kv_heads, group, t, w));
@@ -127,7 +150,7 @@ static ig_array *attend(const shared *s, ig_array *q, ig_array *k, ig_array *v, 
     } else {
         y = ig_scaled_dot_product_attention(q, k, v, mask, false, c->attention_scale);
     }
-    if (y && t > 1)
+    if (y && t > 1 && !s->in->apart)
         y = ig_permute_dims(y, IG_AXES(2, 0, 1, 3));
     return y ? ig_reshape(y, IG_SHAPE(t, c->heads * w)) : NULL;
 }
@@ -253,6 +276,8 @@ static ig_array *output(decoder *d, const network_in *in, ig_array *x)
     if (x && !in->all)
         x = ig_take(x, in->last, IG_AXES(0));
     x = norm(d, ROLE_OUT_NORM, -1, false, x, c->width);
+    if (in->hidden)
+        return x;
     x = linear(d, c->tied ? ROLE_EMBEDDING : ROLE_OUT, -1, x, c->width, c->vocabulary);
     return capped(x, c->logit_cap);
 }

@@ -1,6 +1,6 @@
 /* Writes a GGUF file with other types of tensors. Norms and biases become f32. A matrix whose rows are no multiple of the
  * type's blocks gets the next type that fits. The tables of tokens, which most affect the result, get at least 6 bits. */
-#include "lib/decoder/decoder.h"
+#include "lib/decoder/quantize.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -10,9 +10,7 @@
 
 /* Types to choose from: the number of general.file_type, the type for rows that are no multiple of 256, and the type of the
  * tables of tokens. */
-static const struct choice {
-    int type, file_type, narrow, table;
-} choices[] = {
+static const quantize_choice choices[] = {
     {GGUF_TYPE_F32, 0, GGUF_TYPE_F32, GGUF_TYPE_F32},
     {GGUF_TYPE_F16, 1, GGUF_TYPE_F16, GGUF_TYPE_F16},
     {GGUF_TYPE_BF16, 32, GGUF_TYPE_BF16, GGUF_TYPE_BF16},
@@ -28,7 +26,7 @@ static const struct choice {
 
 enum { CHOICES = sizeof choices / sizeof *choices };
 
-static const struct choice *choice_find(const char *name)
+static const quantize_choice *choice_find(const char *name)
 {
     const int type = gguf_type_find(name);
     for (int i = 0; i < CHOICES; i++)
@@ -46,7 +44,7 @@ static bool fits(int type, const gguf_tensor *t)
     return t->shape[t->ndim - 1] % gguf_type_of((uint64_t)type)->elements == 0;
 }
 
-static int type_of(const struct choice *c, const gguf_tensor *t)
+int quantize_type(const quantize_choice *c, const gguf_tensor *t)
 {
     const char *name = t->name.at;
     const size_t n = t->name.bytes;
@@ -71,14 +69,9 @@ static bool is_rewritten(ig_text key)
     return false;
 }
 
-static ig_status tensor_write(gguf_writer *w, gguf *g, const gguf_tensor *t, int type)
+ig_status quantize_write(gguf_writer *w, ig_array *x, int type)
 {
     const gguf_type *row = gguf_type_of((uint64_t)type);
-    if (type == t->type) /* the same bytes */
-        return gguf_write_data(w, t->data, t->bytes);
-    ig_array *x = gguf_array(g, t);
-    if (x && !ig_isdtype(ig_dtype_of(x), "real floating"))
-        return gguf_fail(g, IG_ERR_UNSUPPORTED, "tensor '%s' is not of floats", t->name.at);
     ig_array *wide = x ? ig_astype(x, IG_F32) : NULL;
     const ig_dtype dtype = row->elements == 1 ? ig_dtype_parse(row->format) : IG_DTYPE_NONE;
     ig_array *y = !wide ? NULL
@@ -92,7 +85,17 @@ static ig_status tensor_write(gguf_writer *w, gguf *g, const gguf_tensor *t, int
     return gguf_write_data(w, data, (size_t)ig_size(y) * ig_dtype_bytes(ig_dtype_of(y)));
 }
 
-static ig_status file_write(gguf *g, const struct choice *c, const char *to)
+static ig_status tensor_write(gguf_writer *w, gguf *g, const gguf_tensor *t, int type)
+{
+    if (type == t->type) /* the same bytes */
+        return gguf_write_data(w, t->data, t->bytes);
+    ig_array *x = gguf_array(g, t);
+    if (x && !ig_isdtype(ig_dtype_of(x), "real floating"))
+        return gguf_fail(g, IG_ERR_UNSUPPORTED, "tensor '%s' is not of floats", t->name.at);
+    return quantize_write(w, x, type);
+}
+
+static ig_status file_write(gguf *g, const quantize_choice *c, const char *to)
 {
     const gguf_value *values;
     const gguf_tensor *tensors;
@@ -106,14 +109,14 @@ static ig_status file_write(gguf *g, const struct choice *c, const char *to)
     gguf_write_int(w, "general.file_type", GGUF_U32, c->file_type);
     gguf_write_int(w, "general.quantization_version", GGUF_U32, 2);
     for (int i = 0; i < n; i++)
-        gguf_write_tensor(w, tensors[i].name.at, type_of(c, &tensors[i]), tensors[i].shape,
+        gguf_write_tensor(w, tensors[i].name.at, quantize_type(c, &tensors[i]), tensors[i].shape,
                           tensors[i].ndim);
     ig_status status = gguf_write_begin(w, to);
     for (int i = 0; i < n && status == IG_OK; i++) {
         status = ig_scope_begin();
         if (status != IG_OK)
             break;
-        status = tensor_write(w, g, &tensors[i], type_of(c, &tensors[i]));
+        status = tensor_write(w, g, &tensors[i], quantize_type(c, &tensors[i]));
         ig_scope_end();
     }
     return gguf_write_end(w, status);
@@ -121,7 +124,9 @@ static ig_status file_write(gguf *g, const struct choice *c, const char *to)
 
 ig_status decoder_quantize(const char *from, const char *type, const char *to)
 {
-    const struct choice *c = choice_find(type);
+    const quantize_choice *c = choice_find(type);
+    if (c && is_folder(from))
+        return decoder_convert(from, c, to);
     gguf *g = c ? gguf_open(from) : NULL;
     const ig_status status = g ? file_write(g, c, to) : error_waiting(IG_ERR_FILE);
     gguf_close(g);

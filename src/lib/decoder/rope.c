@@ -152,3 +152,11 @@ ig_status rope_open(decoder *d)
     TRY(factors_read(d, ROLE_ROPE_SHORT, 0));
     return factors_read(d, ROLE_ROPE_LONG, 1);
 }
+
+void rope_llama3(const rope_config *r, float *divisors)
+{
+    for (int64_t i = 0; i < r->dims / 2; i++) {
+        const double f = 1 / pow(r->base, 2 * (double)i / (double)r->dims);
+        divisors[i] = (float)(f / frequency_llama3(r, f));
+    }
+}

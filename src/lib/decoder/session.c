@@ -1,4 +1,4 @@
-/* A text that grows token by token: its cache of keys and values, and the compiled graphs.
+/* Texts that grow token by token: their cache of keys and values, and the compiled graphs.
  *
  * Tokens are computed in parts of a few sizes, and attention sees a number of places that is a power of 2, so that few
  * graphs are compiled. Places past the text hold keys of padding; the mask hides them until they are overwritten. */
@@ -27,17 +27,21 @@ static int64_t part_size(int64_t n, int64_t *tokens)
 
 typedef struct plan {
     int64_t tokens, places;
-    bool all;
+    enum { PLAN_LAST, PLAN_ALL, PLAN_STATES, PLAN_APART } form;
     ig_compiled *compiled;
 } plan;
 
 struct session {
     decoder *d;
-    int64_t length, limit, capacity; /* capacity: places of the cache, for the limit and padding */
-    ig_array **cache;                /* owned; layers * 2 */
+    int64_t texts, chosen;
+    int64_t *lengths; /* of each text */
+    int64_t limit,
+        capacity;     /* of a text; capacity: places of the cache, for the limit and padding */
+    ig_array **cache; /* owned; layers * 2 */
     plan plans[PLANS];
     int n_plans;
-    ig_array *logits; /* owned: of the last call */
+    ig_compiled *copy; /* of PART_MOST rows of all caches */
+    ig_array *logits;  /* owned: of the last call */
 };
 
 /* ---- the cache ------------------------------------------------------------------------------- */
@@ -45,7 +49,7 @@ struct session {
 static ig_status cache_new(session *s)
 {
     const decoder_config *c = &s->d->config;
-    const ig_ints shape = IG_SHAPE(s->capacity, c->kv_heads * c->head_width);
+    const ig_ints shape = IG_SHAPE(s->texts * s->capacity, c->kv_heads * c->head_width);
     s->cache = memory_new((size_t)(2 * c->layers) * sizeof *s->cache);
     if (!s->cache)
         return IG_ERR_MEMORY;
@@ -56,7 +60,9 @@ static ig_status cache_new(session *s)
     return ig_eval(s->cache, (int)(2 * c->layers));
 }
 
-session *session_new(decoder *d, int64_t capacity)
+session *session_new(decoder *d, int64_t capacity) { return session_new_texts(d, 1, capacity); }
+
+session *session_new_texts(decoder *d, int64_t texts, int64_t capacity)
 {
     if (capacity < 1 || capacity > d->config.context)
         FAIL_NULL(IG_ERR_ARGUMENT,
@@ -68,17 +74,18 @@ session *session_new(decoder *d, int64_t capacity)
     if (!s)
         return NULL;
     s->d = d;
+    s->texts = texts;
+    s->lengths = memory_new((size_t)texts * sizeof *s->lengths);
     s->limit = capacity;
-    s->capacity = PLACES_LEAST; /* a power of 2, with room for the padding of a part at the end */
-    while (s->capacity < capacity + PART_MOST)
-        s->capacity *= 2;
-    if (ig_scope_begin() != IG_OK || cache_new(s) != IG_OK) {
+    s->capacity = capacity + PART_MOST; /* with room for the padding of a part at the end */
+    const bool begun = s->lengths && ig_scope_begin() == IG_OK;
+    const bool fine = begun && cache_new(s) == IG_OK;
+    if (begun)
         ig_scope_end();
-        session_free(s);
-        return NULL;
-    }
-    ig_scope_end();
-    return s;
+    if (fine)
+        return s;
+    session_free(s);
+    return NULL;
 }
 
 void session_free(session *s)
@@ -87,21 +94,25 @@ void session_free(session *s)
         return;
     for (int i = 0; i < s->n_plans; i++)
         ig_compiled_free(s->plans[i].compiled);
+    ig_compiled_free(s->copy);
     for (int64_t i = 0; s->cache && i < 2 * s->d->config.layers; i++)
         ig_release(s->cache[i]);
     memory_free(s->cache);
+    memory_free(s->lengths);
     ig_release(s->logits);
     memory_free(s);
 }
 
-int64_t session_length(const session *s) { return s->length; }
+void session_choose(session *s, int64_t which) { s->chosen = which; }
+
+int64_t session_length(const session *s) { return s->lengths[s->chosen]; }
 
 int64_t session_vocabulary(const session *s) { return s->d->config.vocabulary; }
 
 void session_cut(session *s, int64_t length)
 {
-    if (length >= 0 && length < s->length)
-        s->length = length;
+    if (length >= 0 && length < session_length(s))
+        s->lengths[s->chosen] = length;
 }
 
 /* ---- compiled graphs ------------------------------------------------------------------------- */
@@ -117,6 +128,8 @@ static int inputs_list(const session *s, network_in *in, ig_array **list)
     list[n++] = in->start;
     if (in->last)
         list[n++] = in->last;
+    if (in->text)
+        list[n++] = in->text;
     for (int i = 0; i < 4; i++)
         if (in->rope[i])
             list[n++] = in->rope[i];
@@ -134,13 +147,20 @@ static ig_status plan_compile(session *s, plan *p)
         memory_free(in);
         return IG_ERR_MEMORY;
     }
-    network_in net = {.tokens = p->tokens, .places = p->places, .all = p->all, .cache = cache};
+    network_in net = {.tokens = p->tokens,
+                      .places = p->places,
+                      .texts = s->texts,
+                      .all = p->form != PLAN_LAST,
+                      .apart = p->form == PLAN_APART,
+                      .hidden = p->form == PLAN_STATES,
+                      .cache = cache};
     for (int64_t i = 0; i < caches; i++)
         cache[i] = ig_placeholder(ig_shape(s->cache[i]), IG_F32);
     net.ids = ig_placeholder(IG_SHAPE(p->tokens), IG_I32);
     net.positions = ig_placeholder(IG_SHAPE(p->tokens), IG_I32);
     net.start = ig_placeholder(IG_SHAPE(p->tokens, 1), IG_I32);
-    net.last = p->all ? NULL : ig_placeholder(IG_SHAPE(1), IG_I32);
+    net.last = net.all ? NULL : ig_placeholder(IG_SHAPE(1), IG_I32);
+    net.text = s->texts > 1 && !net.apart ? ig_placeholder(IG_SHAPE(1), IG_I32) : NULL;
     for (int i = 0; dims > 0 && i < (d->config.rope.local_base > 0 ? 4 : 2); i++)
         net.rope[i] = ig_placeholder(IG_SHAPE(p->tokens, dims), IG_F32);
     const int n = inputs_list(s, &net, in);
@@ -157,11 +177,11 @@ static ig_status plan_compile(session *s, plan *p)
     return status;
 }
 
-static ig_status plan_get(session *s, int64_t tokens, int64_t places, bool all, plan **out)
+static ig_status plan_get(session *s, int64_t tokens, int64_t places, int form, plan **out)
 {
     for (int i = 0; i < s->n_plans; i++)
         if (s->plans[i].tokens == tokens && s->plans[i].places == places &&
-            s->plans[i].all == all) {
+            (int)s->plans[i].form == form) {
             *out = &s->plans[i];
             return IG_OK;
         }
@@ -171,55 +191,128 @@ static ig_status plan_get(session *s, int64_t tokens, int64_t places, bool all, 
         s->n_plans--;
     }
     *out = &s->plans[s->n_plans];
-    **out = (plan){.tokens = tokens, .places = places, .all = all};
+    **out = (plan){.tokens = tokens, .places = places, .form = form};
     TRY(plan_compile(s, *out));
     s->n_plans++;
     return IG_OK;
 }
 
-/* ---- running --------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
-/* Numbers of a part as arrays. The padding repeats the last token. */
-static ig_status part_inputs(session *s, const plan *p, const int32_t *ids, int64_t n,
-                             network_in *in)
+/* Each cache with the rows of the first list of indices at those of the second one. */
+static ig_status copy_compile(session *s)
 {
-    const rope_config *r = &s->d->config.rope;
-    const int64_t t = p->tokens;
-    int32_t token[PART_MOST] = {0}, place[PART_MOST] = {0};
-    for (int64_t i = 0; i < t; i++) {
-        token[i] = ids[i < n ? i : n - 1];
-        place[i] = (int32_t)(s->length + (i < n ? i : n - 1));
+    const int n = (int)(2 * s->d->config.layers);
+    ig_array **in = memory_get((size_t)(2 * n + 2) * sizeof *in), **out = in + n + 2;
+    if (!in || ig_scope_begin() != IG_OK) {
+        memory_free(in);
+        return error_waiting(IG_ERR_MEMORY);
     }
-    in->ids = ig_from_data(token, IG_SHAPE(t), IG_I32);
-    in->positions = ig_from_data(place, IG_SHAPE(t), IG_I32);
-    for (int64_t i = 0; i < t; i++)
-        place[i] = (int32_t)(s->length + i);
-    in->start = ig_from_data(place, IG_SHAPE(t, 1), IG_I32);
-    in->last = p->all ? NULL : ig_from_data((int32_t[]){(int32_t)n - 1}, IG_SHAPE(1), IG_I32);
-    if (r->dims == 0)
-        return ig_failed() ? error_waiting(IG_ERR_MEMORY) : IG_OK;
-    const size_t count = (size_t)(t * r->dims);
-    float *table = memory_get(2 * count * sizeof *table);
-    for (int i = 0; table && i < (r->local_base > 0 ? 4 : 2); i += 2) {
-        rope_fill(s->d, i > 0, s->length, t, s->limit, table, table + count);
-        in->rope[i] = ig_from_data(table, IG_SHAPE(t, r->dims), IG_F32);
-        in->rope[i + 1] = ig_from_data(table + count, IG_SHAPE(t, r->dims), IG_F32);
+    in[n] = ig_placeholder(IG_SHAPE(PART_MOST), IG_I32);
+    in[n + 1] = ig_placeholder(IG_SHAPE(PART_MOST, 1), IG_I32);
+    for (int i = 0; i < n; i++) {
+        in[i] = ig_placeholder(ig_shape(s->cache[i]), IG_F32);
+        ig_array *rows = in[i] && in[n] ? ig_take(in[i], in[n], IG_AXES(0)) : NULL;
+        out[i] = rows && in[n + 1] ? ig_scatter_nd(in[i], in[n + 1], rows, "set") : NULL;
     }
-    memory_free(table);
-    return ig_failed() || !table ? error_waiting(IG_ERR_MEMORY) : IG_OK;
+    s->copy = ig_failed() ? NULL : compile_expending(in, n + 2, n, out, n);
+    ig_scope_end();
+    memory_free(in);
+    return s->copy ? IG_OK : error_waiting(IG_ERR_MEMORY);
 }
 
-/* Runs one part, whose logits become s->logits. */
-static ig_status part_run(session *s, const int32_t *ids, int64_t n, int64_t tokens, bool all)
+static ig_status rows_copy(session *s, const int32_t *from, const int32_t *to)
+{
+    const int n = (int)(2 * s->d->config.layers);
+    ig_array **in = memory_get((size_t)(2 * n + 2) * sizeof *in), **out = in + n + 2;
+    if (!in || ig_scope_begin() != IG_OK) {
+        memory_free(in);
+        return error_waiting(IG_ERR_MEMORY);
+    }
+    memcpy(in, s->cache, (size_t)n * sizeof *in);
+    in[n] = ig_from_data(from, IG_SHAPE(PART_MOST), IG_I32);
+    in[n + 1] = ig_from_data(to, IG_SHAPE(PART_MOST, 1), IG_I32);
+    const ig_status status = ig_failed() ? error_waiting(IG_ERR_MEMORY) : ig_run(s->copy, in, out);
+    for (int i = 0; status == IG_OK && i < n; i++) {
+        ig_release(s->cache[i]);
+        s->cache[i] = ig_scope_forget(out[i]);
+    }
+    ig_scope_end();
+    memory_free(in);
+    return status;
+}
+
+ig_status session_copy(session *s, int64_t from, int64_t length)
+{
+    int32_t rows[2][PART_MOST];
+    if (!s->copy)
+        TRY(copy_compile(s));
+    for (int64_t done = 0; done < length; done += PART_MOST) {
+        for (int64_t i = 0; i < PART_MOST; i++) { /* the last row again, to fill the part */
+            const int64_t row = done + i < length ? done + i : length - 1;
+            rows[0][i] = (int32_t)(from * s->capacity + row);
+            rows[1][i] = (int32_t)(s->chosen * s->capacity + row);
+        }
+        TRY(rows_copy(s, rows[0], rows[1]));
+    }
+    s->lengths[s->chosen] = length;
+    return IG_OK;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+/* The tokens of a part: of the chosen text, or one of each text. */
+typedef struct part {
+    int32_t ids[PART_MOST], positions[PART_MOST], rows[PART_MOST]; /* rows: of the cache */
+    int32_t last;
+} part;
+
+/* The angles of all positions, as arrays. */
+static ig_status rope_inputs(const session *s, const plan *p, const part *q, network_in *in)
+{
+    const rope_config *r = &s->d->config.rope;
+    const int64_t count = p->tokens * r->dims;
+    if (r->dims == 0)
+        return IG_OK;
+    float *table = memory_get(2 * (size_t)count * sizeof *table);
+    for (int i = 0; table && i < (r->local_base > 0 ? 4 : 2); i += 2) {
+        for (int64_t t = 0, n; t < p->tokens; t += n) { /* runs of positions */
+            for (n = 1; t + n < p->tokens && q->positions[t + n] == q->positions[t] + n;)
+                n++;
+            float *to = table + t * r->dims;
+            rope_fill(s->d, i > 0, q->positions[t], n, s->limit, to, to + count);
+        }
+        in->rope[i] = ig_from_data(table, IG_SHAPE(p->tokens, r->dims), IG_F32);
+        in->rope[i + 1] = ig_from_data(table + count, IG_SHAPE(p->tokens, r->dims), IG_F32);
+    }
+    memory_free(table);
+    return table ? IG_OK : IG_ERR_MEMORY;
+}
+
+static ig_status part_inputs(const session *s, const plan *p, const part *q, network_in *in)
+{
+    const int32_t chosen = (int32_t)s->chosen;
+    in->ids = ig_from_data(q->ids, IG_SHAPE(p->tokens), IG_I32);
+    in->positions = ig_from_data(q->positions, IG_SHAPE(p->tokens), IG_I32);
+    in->start = ig_from_data(q->rows, IG_SHAPE(p->tokens, 1), IG_I32);
+    in->last = p->form == PLAN_LAST ? ig_from_data(&q->last, IG_SHAPE(1), IG_I32) : NULL;
+    if (s->texts > 1 && p->form != PLAN_APART)
+        in->text = ig_from_data(&chosen, IG_SHAPE(1), IG_I32);
+    TRY(rope_inputs(s, p, q, in));
+    return ig_failed() ? error_waiting(IG_ERR_MEMORY) : IG_OK;
+}
+
+/* Runs one part, whose logits become s->logits. least: places of the cache that it reads. */
+static ig_status part_run(session *s, const part *q, int64_t tokens, int64_t least, int form)
 {
     const int64_t caches = 2 * s->d->config.layers;
     int64_t places = PLACES_LEAST;
-    while (places < s->length + tokens)
+    while (places < least)
         places *= 2;
     if (places > s->capacity)
         places = s->capacity;
     plan *p = NULL;
-    TRY(plan_get(s, tokens, places, all, &p));
+    TRY(plan_get(s, tokens, places, form, &p));
     ig_array **list = memory_get((size_t)(2 * caches + 2 * INPUTS_MORE) * sizeof *list);
     if (!list || ig_scope_begin() != IG_OK) {
         memory_free(list);
@@ -227,7 +320,7 @@ static ig_status part_run(session *s, const int32_t *ids, int64_t n, int64_t tok
     }
     ig_array **out = list + caches + INPUTS_MORE;
     network_in in = {.cache = s->cache};
-    ig_status status = part_inputs(s, p, ids, n, &in);
+    ig_status status = part_inputs(s, p, q, &in);
     if (status == IG_OK) {
         inputs_list(s, &in, list);
         status = ig_run(p->compiled, list, out);
@@ -239,20 +332,34 @@ static ig_status part_run(session *s, const int32_t *ids, int64_t n, int64_t tok
     if (status == IG_OK) {
         ig_release(s->logits);
         s->logits = ig_scope_forget(out[caches]);
-        s->length += n;
     }
     ig_scope_end();
     memory_free(list);
     return status;
 }
 
-static ig_status tokens_check(const session *s, const int32_t *ids, int64_t n)
+/* Adds n tokens to the chosen text. The padding repeats the last token. */
+static ig_status text_run(session *s, const int32_t *ids, int64_t n, int64_t tokens, int form)
 {
-    if (n < 1 || n > s->limit - s->length)
+    const int64_t length = session_length(s);
+    part q = {.last = (int32_t)n - 1};
+    for (int64_t i = 0; i < tokens; i++) {
+        q.ids[i] = ids[i < n ? i : n - 1];
+        q.positions[i] = (int32_t)(length + (i < n ? i : n - 1));
+        q.rows[i] = (int32_t)(s->chosen * s->capacity + length + i);
+    }
+    TRY(part_run(s, &q, tokens, length + tokens, form));
+    s->lengths[s->chosen] += n;
+    return IG_OK;
+}
+
+static ig_status tokens_check(const session *s, int64_t length, const int32_t *ids, int64_t n)
+{
+    if (n < 1 || n > s->limit - length)
         FAIL(IG_ERR_ARGUMENT,
              "generate: %" PRId64 " tokens do not fit: the text has %" PRId64
              ", and its limit is %" PRId64,
-             n, s->length, s->limit);
+             n, length, s->limit);
     for (int64_t i = 0; i < n; i++)
         if (ids[i] < 0 || ids[i] >= s->d->config.vocabulary)
             FAIL(IG_ERR_ARGUMENT,
@@ -263,29 +370,74 @@ static ig_status tokens_check(const session *s, const int32_t *ids, int64_t n)
 
 const float *session_add(session *s, const int32_t *ids, int64_t n)
 {
-    if (tokens_check(s, ids, n) != IG_OK)
+    if (tokens_check(s, session_length(s), ids, n) != IG_OK)
         return NULL;
-    for (int64_t done = 0, tokens = 0, part = 0; done < n; done += part) {
-        part = part_size(n - done, &tokens);
-        if (part_run(s, ids + done, part, tokens, false) != IG_OK)
+    for (int64_t done = 0, tokens = 0, size = 0; done < n; done += size) {
+        size = part_size(n - done, &tokens);
+        if (text_run(s, ids + done, size, tokens, PLAN_LAST) != IG_OK)
             return NULL;
     }
     return ig_data(s->logits);
+}
+
+const float *session_step(session *s, const int32_t *ids, int64_t n)
+{
+    part q = {0};
+    int64_t tokens = 1, places = 0;
+    if (s->texts == 1)
+        return session_add(s, ids, n);
+    if (n < 1 || n > s->texts || n > PART_MOST)
+        FAIL_NULL(IG_ERR_ARGUMENT, "generate: a step of %" PRId64 " texts; there are %" PRId64, n,
+                  s->texts);
+    while (tokens < n)
+        tokens *= 2;
+    tokens = tokens < s->texts ? tokens : s->texts;
+    for (int64_t i = 0; i < tokens; i++) {
+        const bool active = i < n && ids[i] >= 0;
+        const int64_t length = active ? s->lengths[i] : 0;
+        if (active && tokens_check(s, length, ids + i, 1) != IG_OK)
+            return NULL;
+        /* Others write to the last place, which is past the limit of every text. */
+        q.ids[i] = active ? ids[i] : 0;
+        q.positions[i] = (int32_t)length;
+        q.rows[i] = (int32_t)(i * s->capacity + (active ? length : s->capacity - 1));
+        places = length + 1 > places ? length + 1 : places;
+    }
+    if (part_run(s, &q, tokens, places, PLAN_APART) != IG_OK)
+        return NULL;
+    for (int64_t i = 0; i < n; i++)
+        s->lengths[i] += ids[i] >= 0;
+    return ig_data(s->logits);
+}
+
+/* Adds tokens, and calls visit with each row of the results. */
+static ig_status rows_visit(session *s, const int32_t *ids, int64_t n, int form, int64_t width,
+                            ig_status (*visit)(void *context, int64_t token, const float *row),
+                            void *context)
+{
+    TRY(tokens_check(s, session_length(s), ids, n));
+    for (int64_t done = 0, tokens = 0, size = 0; done < n; done += size) {
+        size = part_size(n - done, &tokens);
+        TRY(text_run(s, ids + done, size, tokens, form));
+        const float *rows = ig_data(s->logits);
+        if (!rows)
+            return error_waiting(IG_ERR_MEMORY);
+        for (int64_t i = 0; i < size; i++)
+            TRY(visit(context, done + i, rows + i * width));
+    }
+    return IG_OK;
 }
 
 ig_status session_each(session *s, const int32_t *ids, int64_t n,
                        ig_status (*visit)(void *context, int64_t token, const float *logits),
                        void *context)
 {
-    TRY(tokens_check(s, ids, n));
-    for (int64_t done = 0, tokens = 0, part = 0; done < n; done += part) {
-        part = part_size(n - done, &tokens);
-        TRY(part_run(s, ids + done, part, tokens, true));
-        const float *logits = ig_data(s->logits);
-        if (!logits)
-            return error_waiting(IG_ERR_MEMORY);
-        for (int64_t i = 0; i < part; i++)
-            TRY(visit(context, done + i, logits + i * s->d->config.vocabulary));
-    }
-    return IG_OK;
+    return rows_visit(s, ids, n, PLAN_ALL, s->d->config.vocabulary, visit, context);
+}
+
+ig_status session_states(session *s, const int32_t *ids, int64_t n,
+                         ig_status (*visit)(void *context, int64_t token, const float *states),
+                         void *context)
+{
+    return rows_visit(s, ids, n, PLAN_STATES, s->d->config.width, visit, context);
 }

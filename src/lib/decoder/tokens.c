@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "lib/chat/chat.h"
 #include "lib/text/tokenizer.h"
+#include "lib/text/unicode.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -130,6 +131,22 @@ static ig_status folder_tokens(tokens_of *k, const char *folder)
     return status;
 }
 
+/* The tokenizer of a GGUF file that holds a tokenizer.json. */
+static ig_status gguf_json_tokens(tokens_of *k, const gguf *g)
+{
+    const ig_text source = gguf_text(g, "tokenizer.huggingface.json");
+    TRY(unicode_load());
+    k->tokenizer = tokenizer_parse(source.at, source.bytes, NULL, &(tokenizer_more){0});
+    if (!k->tokenizer)
+        return error_waiting(IG_ERR_FORMAT);
+    k->n = ig_tokenizer_count(k->tokenizer);
+    k->by_bytes = ig_tokenizer_id(k->tokenizer, "\xc4\xa0") >= 0;
+    const gguf_value *ends = gguf_find(g, "tokenizer.ggml.eos_token_ids");
+    for (uint64_t i = 0; ends && i < ends->n; i++)
+        end_add(k, gguf_item_int(ends, i));
+    return IG_OK;
+}
+
 /* ---- use ------------------------------------------------------------------------------------- */
 
 tokens_of *tokens_open(const decoder *d)
@@ -139,7 +156,11 @@ tokens_of *tokens_open(const decoder *d)
         return NULL;
     k->bos = -1;
     alphabet_make(k->byte_of);
-    if ((d->is_gguf ? gguf_tokens(k, d->file) : folder_tokens(k, d->path)) == IG_OK)
+    const bool by_json = d->is_gguf && !gguf_find(d->file, "tokenizer.ggml.model") &&
+                         gguf_text(d->file, "tokenizer.huggingface.json").at;
+    if ((by_json      ? gguf_json_tokens(k, d->file)
+         : d->is_gguf ? gguf_tokens(k, d->file)
+                      : folder_tokens(k, d->path)) == IG_OK)
         return k;
     tokens_close(k);
     return NULL;
@@ -211,6 +232,12 @@ bool tokens_is_end(const tokens_of *k, int32_t id)
     return false;
 }
 
+int tokens_ends(const tokens_of *k, const int32_t **ids)
+{
+    *ids = k->ends;
+    return k->n_ends;
+}
+
 /* The byte of a piece such as <0x0A>; -1: none. */
 static int byte_piece(ig_text p)
 {
@@ -267,4 +294,17 @@ size_t tokens_decode(const tokens_of *k, int32_t id, char out[TOKEN_BYTES])
     ig_text p = k->pieces ? k->pieces[id] : (ig_text){plain, strlen(plain)};
     p.bytes = p.bytes < TOKEN_BYTES ? p.bytes : TOKEN_BYTES;
     return k->by_bytes ? bytes_decode(k, p, out) : blanks_decode(p, out);
+}
+
+bool tokens_same(const decoder *d, const tokens_of *k)
+{
+    char a[TOKEN_BYTES], b[TOKEN_BYTES];
+    tokens_of *other = tokens_open(d);
+    bool same = other && other->n == k->n;
+    for (int32_t i = 0; same && i < k->n; i++) {
+        const size_t n = tokens_decode(k, i, a);
+        same = tokens_decode(other, i, b) == n && memcmp(a, b, n) == 0;
+    }
+    tokens_close(other);
+    return same;
 }

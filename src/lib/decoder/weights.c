@@ -180,7 +180,7 @@ static ig_status names_check(const decoder *d)
     return IG_OK;
 }
 
-static bool is_folder(const char *path)
+bool is_folder(const char *path)
 {
     char inside[DECODER_PATH + 4];
     snprintf(inside, sizeof inside, "%s/.", path);
