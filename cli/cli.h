@@ -170,6 +170,7 @@ int verb_predict(int argc, char **argv);
 int verb_quantize(int argc, char **argv);
 int verb_report(int argc, char **argv);
 int verb_run(int argc, char **argv);
+int verb_serve(int argc, char **argv);
 int verb_selftest(int argc, char **argv);
 int verb_tokens(int argc, char **argv);
 int verb_train(int argc, char **argv);

@@ -382,7 +382,7 @@ static struct {
 
 const char *verb_parts(const verb *v)
 {
-    return strcmp(v->name, "train") == 0  ? "text"
+    return strcmp(v->name, "train") == 0  ? "gpt text"
            : strcmp(v->name, "onnx") == 0 ? "bench export info run test verify"
                                           : "";
 }

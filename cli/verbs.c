@@ -23,6 +23,7 @@ const verb verbs[] = {
     {"report", verb_report, "writes a result as an HTML page"},
     {"run", verb_run, "runs a CUDA C kernel or a whole CUDA program"},
     {"selftest", verb_selftest, "runs everything that shows whether a device works, for a report"},
+    {"serve", verb_serve, "answers requests to a language model over HTTP"},
     {"tokens", verb_tokens, "prints how a model's tokenizer splits texts"},
     {"train", verb_train, "trains a network"},
     {"translate", verb_translate, "prints a CUDA C kernel as OpenCL C, Metal or plain CUDA C"},

@@ -414,6 +414,42 @@ struct pollfd {
 enum { POLLIN = 1, POLLOUT = 4, POLLERR = 8, POLLHUP = 16 };
 int poll(struct pollfd *, nfds_t, int);
 
+/* ---- sys/socket.h, netinet/in.h, arpa/inet.h ---- */
+enum { AF_INET = 2, AF_INET6 = 30, MSG_PEEK = 2, MSG_DONTWAIT = 0x80 };
+typedef uint32_t socklen_t;
+typedef uint8_t sa_family_t;
+struct sockaddr_storage {
+    uint8_t ss_len;
+    sa_family_t ss_family;
+    char pad[6];
+    int64_t align;
+    char rest[112];
+};
+struct in_addr {
+    uint32_t s_addr;
+};
+struct in6_addr {
+    uint8_t s6_addr[16];
+};
+struct sockaddr_in {
+    uint8_t sin_len;
+    sa_family_t sin_family;
+    uint16_t sin_port;
+    struct in_addr sin_addr;
+    char sin_zero[8];
+};
+struct sockaddr_in6 {
+    uint8_t sin6_len;
+    sa_family_t sin6_family;
+    uint16_t sin6_port;
+    uint32_t sin6_flowinfo;
+    struct in6_addr sin6_addr;
+    uint32_t sin6_scope_id;
+};
+#define htons(n) __builtin_bswap16(n)
+ssize_t recv(int, void *, size_t, int);
+int inet_pton(int, const char *, void *);
+
 /* ---- pthread.h, sched.h ---- */
 typedef struct darwin_thread *pthread_t;
 typedef unsigned long pthread_key_t;
