@@ -22,22 +22,23 @@
 #ifndef INGOT_H
 #define INGOT_H
 
-#include "ingot/base.h"    /* status, dtypes, errors, settings */
-#include "ingot/device.h"  /* devices, math modes, fallback */
-#include "ingot/machine.h" /* facts about the machine */
-#include "ingot/array.h"   /* arrays: ownership, evaluation, reading */
-#include "ingot/storage.h" /* quantized arrays */
-#include "ingot/blocks.h"  /* arrays larger than memory */
-#include "ingot/team.h"    /* many machines */
-#include "ingot/ops.h"     /* every op */
-#include "ingot/grad.h"    /* gradients and other transforms */
-#include "ingot/loops.h"   /* loops and branches */
-#include "ingot/kernel.h"  /* kernels in CUDA C */
-#include "ingot/verify.h"  /* comparison with f64 */
-#include "ingot/nn.h"      /* networks and optimizers */
-#include "ingot/io.h"      /* files */
-#include "ingot/store.h"   /* arrays in files, by boxes: Zarr, HDF5 */
-#include "ingot/text.h"    /* tokenizers and text models */
-#include "ingot/onnx.h"    /* ONNX models */
+#include "ingot/base.h"     /* status, dtypes, errors, settings */
+#include "ingot/device.h"   /* devices, math modes, fallback */
+#include "ingot/machine.h"  /* facts about the machine */
+#include "ingot/array.h"    /* arrays: ownership, evaluation, reading */
+#include "ingot/storage.h"  /* quantized arrays */
+#include "ingot/blocks.h"   /* arrays larger than memory */
+#include "ingot/team.h"     /* many machines */
+#include "ingot/ops.h"      /* every op */
+#include "ingot/grad.h"     /* gradients and other transforms */
+#include "ingot/loops.h"    /* loops and branches */
+#include "ingot/kernel.h"   /* kernels in CUDA C */
+#include "ingot/verify.h"   /* comparison with f64 */
+#include "ingot/nn.h"       /* networks and optimizers */
+#include "ingot/io.h"       /* files */
+#include "ingot/store.h"    /* arrays in files, by boxes: Zarr, HDF5 */
+#include "ingot/text.h"     /* tokenizers and text models */
+#include "ingot/generate.h" /* language models that continue texts */
+#include "ingot/onnx.h"     /* ONNX models */
 
 #endif

@@ -93,7 +93,8 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Optional[Cal
 def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_size: Optional[int] = None) -> Callable[..., Any]: ...
 def jit(fun: Any = None, static_argnums: Any = (), static_argnames: Any = (), donate_argnums: Any = (),
         donate_argnames: Any = ()) -> Callable[..., Any]: ...
-def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]: ...
+def checkpoint(fun: Callable[..., Any], *, prevent_cse: bool = ..., policy: Any = ..., static_argnums: Any = ...) -> Callable[..., Any]: ...
+checkpoint_policies: Any
 def custom_grad(fun: Callable[..., Any], rule: Callable[..., Any]) -> Callable[..., Any]: ...
 def explain(fun: Callable[..., Any]) -> Callable[..., str]: ...
 def kernel(source: str, name: Optional[str] = None, *, defines: Any = (), gradient: Any = (), file: str = "kernel.cu") -> Any: ...
@@ -319,7 +320,7 @@ def with_others(module, text):
         a.asname or a.name for n in tree.body if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names} | {
         n.target.id for n in tree.body if isinstance(n, ast.AnnAssign)} | {
         t.id for n in tree.body if isinstance(n, ast.Assign) for t in n.targets}
-    words = {row[0].rpartition(".")[2] for row in _ingot._aliases()} | set(by_name) | set(dir(module)) | set(ingot._names._TORCH_DTYPES)
+    words = {row[0].rpartition(".")[2] for row in _ingot._aliases()} | set(by_name) | set(dir(module)) | set(ingot._names._OTHER_DTYPES)
     later = getattr(module, "_LATER", ())
     made = sorted(w for w in words - known if w.isidentifier() and not keyword.iskeyword(w) and not w.startswith("_") and
                   (w in later or hasattr(module, w)))
@@ -381,6 +382,6 @@ for module in (linalg, fft, random):
     text += (f"from . import {', '.join(used)}\n" if used else "") + "\n"
     text += "\n".join(function(by_name[op], n) for n, op in named.items()) + "\n"
     write(module.__name__.rpartition(".")[2] + ".pyi", with_others(module, text))
-for name in ("cuda", "data", "lax", "nn", "nn/functional", "nn/init", "nn/utils", "optim", "optim/lr_scheduler", "team", "tree_util"):
+for name in ("cuda", "data", "lax", "nn", "nn/functional", "nn/init", "nn/utils", "optim", "optim/lr_scheduler", "optim/swa_utils", "team", "tree_util"):
     module = importlib.import_module("ingot." + name.replace("/", "."))  # modules that are not here have annotations
     write(name + ("/__init__" if is_package(name) else "") + ".pyi", with_others(module, plain_module(name)))

@@ -172,7 +172,7 @@ IG_API const char *ig_dtype_std_name(ig_dtype dtype); /* "float32" */
 IG_API ig_dtype ig_dtype_parse(const char *name);     /* either name; IG_DTYPE_NONE if unknown */
 IG_API size_t ig_dtype_bytes(ig_dtype dtype);         /* of an element; 0: not a dtype */
 /* The common dtype of two dtypes, by the standard's table. In addition, an integer and a float give the
- * float, bool and another dtype give the other, f16 and bf16 give f32, c64 and f64 give c128. IG_DTYPE_NONE if there
+ * float (if ig_default_dtype is f64, NumPy's dtype: i64 and f32 give f64), bool and another dtype give the other, f16 and bf16 give f32, c64 and f64 give c128. IG_DTYPE_NONE if there
  * is none: u64 and a signed integer. */
 IG_API ig_dtype ig_promote(ig_dtype a, ig_dtype b);
 /* The common dtype of arrays; weak scalars adapt. IG_DTYPE_NONE if there is none. */

@@ -18,7 +18,7 @@ from ._files import load, open, save  # noqa: E402
 from ._kernel import kernel  # noqa: E402
 from ._views import array, ravel  # noqa: E402
 from .transform import (  # noqa: E402
-    checkpoint, custom_grad, explain, grad, hessian, jacfwd, jacobian, jacrev, jit, jvp, linearize, remat, value_and_grad, vjp, vmap)
+    checkpoint, checkpoint_policies, custom_grad, explain, grad, hessian, jacfwd, jacobian, jacrev, jit, jvp, linearize, remat, value_and_grad, vjp, vmap)
 from .tree_util import tree_map  # noqa: E402
 from . import tree_util  # noqa: E402
 
@@ -38,7 +38,7 @@ Size = tuple  # of PyTorch
 # Names of NumPy by the modules that have them.
 _NUMPY = dict.fromkeys("""array2string array_repr array_str asfarray block c_ common_type complexfloating copyto errstate euler_gamma
 fill_diagonal floating frombuffer fromfunction fromiter get_printoptions geterr in1d index_exp inexact Inf infty integer isscalar
-issubdtype iterable lib linspace may_share_memory mgrid NAN NaN ndenumerate ndim ndindex NINF number ogrid pad PINF piecewise place printoptions
+issubdtype iterable lib linspace may_share_memory mgrid NAN NaN ndenumerate ndim ndindex nditer NINF number ogrid pad PINF piecewise place poly1d printoptions
 promote_types put put_along_axis putmask r_ require s_ set_printoptions seterr shape shares_memory signedinteger size testing
 unsignedinteger""".split(), "_numpy_names") | dict.fromkeys(
     "fromfile fromstring genfromtxt loadtxt savetxt savez savez_compressed".split(), "_numpy_text") | dict.fromkeys(
@@ -47,10 +47,11 @@ heaviside hypot lcm left_shift less less_equal logaddexp logical_and logical_or 
 remainder right_shift subtract true_divide""".split(), "_ufuncs")
 
 # Modules, and functions of modules, that are loaded when they are first used.
-_LATER = dict.fromkeys(("nn", "optim", "data", "cuda", "onnx", "text", "dask", "team", "tree", "lax", "numpy", "utils", "scipy", "func", "flatten_util")) | {"special": "scipy.special"} | dict.fromkeys(
-    "block_until_ready compile custom_jvp custom_vjp default_backend device_get device_put eval_shape ShapeDtypeStruct".split(), "_jax") | dict.fromkeys(
+_LATER = dict.fromkeys(("nn", "optim", "data", "cuda", "onnx", "text", "dask", "team", "tree", "lax", "numpy", "utils", "scipy", "func", "flatten_util", "image", "ops", "autograd")) | {"special": "scipy.special"} | dict.fromkeys(
+    """block_until_ready compile config custom_jvp custom_vjp debug default_backend device_count device_get device_put eval_shape
+local_device_count local_devices named_scope pure_callback ShapeDtypeStruct""".split(), "_jax") | dict.fromkeys(
     ("bench", "device", "devices", "verify"), "_device") | dict.fromkeys(
-    ("RawKernel", "RawModule", "asnumpy", "get_array_module"), "_kernel") | dict.fromkeys(("map_blocks", "map_overlap"), "_blocks") | _NUMPY | _tensor.FUNCTIONS
+    ("RawKernel", "RawModule", "asnumpy", "get_array_module"), "_kernel") | dict.fromkeys(("map_blocks", "map_overlap"), "_blocks") | {"vectorize": "_vectorize"} | _NUMPY | _tensor.FUNCTIONS
 for _name in (*_NUMPY, *_tensor.FUNCTIONS):  # ops of the table with other arguments, or that return a new array
     globals().pop(_name, None)
 

@@ -60,6 +60,8 @@ def _array_interface(self):
 def _ctypes(self):
     """NumPy's view of the address of the elements in row-major order: x.ctypes.data."""
     import numpy
+    if self.dtype == _ingot.bfloat16:
+        raise AttributeError("NumPy has no bfloat16, so there is no ctypes; use x.astype('float32'), and ig.save to write files")
     shared = _as_numpy(self)
     if shared.dtype.kind == "c" or not shared.flags.c_contiguous:  # the memory of complex numbers ends with the export
         shared = numpy.asarray(_ingot._values(self))
@@ -182,7 +184,8 @@ def _numpy_dtype(self):
 def _numpy_attribute(self, name):
     """The other attributes of NumPy's dtypes, for libraries that expect these."""
     if name.startswith("_") or self.name == "bfloat16":
-        raise AttributeError(f"'dtype' object has no attribute '{name}'")
+        raise AttributeError(f"'dtype' object has no attribute '{name}'" + ("" if name.startswith("_") else
+                             ": NumPy has no bfloat16; use x.astype('float32'), and ig.save to write files"))
     return getattr(_numpy_dtype(self), name)
 
 

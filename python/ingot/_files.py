@@ -25,6 +25,27 @@ def _named(call, bytes, ending):
             return result, file.read()
 
 
+class Archive(dict):
+    """The arrays of an .npz file by name, with the methods of what numpy.load returns. All are in memory, so nothing is to be closed."""
+
+    files = property(list)
+
+    def close(self):
+        """Does nothing."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        """Does nothing."""
+
+
+def _load_npz(path):
+    from .tree_util import register_pytree_node
+    register_pytree_node(Archive, lambda a: (list(a.values()), tuple(a)), lambda names, items: Archive(zip(names, items)))
+    return Archive(_ingot._load_all(path))
+
+
 def load(path):
     """Reads an array (.npy, .csv, .tsv, .txt, .zarr, .h5, images), or a dictionary of arrays (.npz, .safetensors, .gguf). In .parquet files,
     which need pyarrow, columns of texts become lists. A file that is open for reading bytes must be .npy or .npz."""
@@ -33,12 +54,14 @@ def load(path):
         zipped = bytes[:2] == b"PK"
         if not zipped and bytes[:6] != b"\x93NUMPY":
             raise ValueError("load: an open file must have the format .npy or .npz; give the path of other files")
-        return _named(_ingot._load_all if zipped else lambda path: _ingot.asarray(_ingot._load(path)).eval(), bytes, ".npz" if zipped else ".npy")[0]
+        return _named(_load_npz if zipped else lambda path: _ingot.asarray(_ingot._load(path)).eval(), bytes, ".npz" if zipped else ".npy")[0]
     if os.fspath(path).endswith((".pt", ".pth", ".bin", ".ckpt", ".pkl")):
         raise ValueError(f"load: '{path}': files of pickled objects are not read; save the arrays as .safetensors there: "
                          "safetensors.torch.save_file(net.state_dict(), path)")
     if os.fspath(path).endswith(".parquet"):
         return _load_parquet(path)
+    if os.fspath(path).endswith(".npz"):
+        return _load_npz(path)
     return _ingot._load_all(path) if os.fspath(path).endswith((*_SETS, ".gguf")) else _ingot._load(path)
 
 

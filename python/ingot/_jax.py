@@ -1,7 +1,7 @@
 """Functions with the names of JAX that are not ops."""
 from . import _ingot
 from ._names import device_name
-from .transform import custom_grad, jit, vjp, wraps
+from .transform import _active, custom_grad, jit, vjp, wraps
 from .tree_util import flatten, tree_leaves, tree_map, unflatten
 
 
@@ -132,3 +132,75 @@ def compile(fun=None, **options):
 def default_backend():
     """"cpu" or "gpu", the kind of the default device."""
     return "cpu" if _ingot.default_device() == "cpu" else "gpu"
+
+
+def device_count(backend=None):
+    """The number of devices of the default device's kind, or of one kind."""
+    return len(local_devices(backend=backend))
+
+
+def local_devices(process_index=None, backend=None, host_id=None):
+    """The devices of the default device's kind, or of one kind."""
+    from ._device import devices
+    kind = {"gpu": ("cuda", "metal", "opencl")}.get(backend, (backend or str(_ingot.default_device()).split(":")[0],))
+    return [device for device in devices() if str(device).split(":")[0] in kind]
+
+
+local_device_count = device_count
+
+
+class named_scope:
+    """A context, or a decorator, that has no effect: programs have no names of the user."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def __call__(self, function):
+        return function
+
+
+def pure_callback(callback, result_shape_dtypes, *args, sharding=None, vmap_method=None, **kwargs):
+    """callback(*args) of arrays of NumPy, at once. Arrays have no elements in jit, vmap and loops, and no gradient passes."""
+    trace = _ingot._pure_trace()
+    if trace is not None or _active.traces:
+        raise ValueError(f"pure_callback: {trace or 'grad'} cannot pass a function of NumPy; use ops, ig.custom_grad, or call it outside")
+    found = callback(*tree_map(_numpy_array, args), **kwargs)
+    return tree_map(lambda x, like: _ingot.asarray(x, dtype=_ingot.dtype(like.dtype)).reshape(like.shape), found, result_shape_dtypes)
+
+
+def _numpy_array(x):
+    import numpy
+    return numpy.asarray(x)
+
+
+class debug:
+    """Prints of values."""
+
+    @staticmethod
+    def print(fmt, *args, ordered=False, **kwargs):
+        """Prints a text with values. Arrays have no elements in jit, vmap and loops: that is an error with advice."""
+        print(fmt.format(*args, **kwargs))
+
+    @staticmethod
+    def callback(callback, *args, ordered=False, **kwargs):
+        """Calls a function with the values."""
+        callback(*args, **kwargs)
+
+
+class config:
+    """Settings of JAX: jax_enable_x64 is set_default_dtype, and jax_platform_name the default device."""
+
+    @classmethod
+    def update(cls, name, value):
+        if name == "jax_enable_x64":
+            _ingot.set_default_dtype("float64" if value else "float32")
+        elif name == "jax_platform_name" or name == "jax_platforms":
+            _ingot.set_default_device(device_name(value.split(",")[0]))
+        else:
+            raise ValueError(f"config: there is no setting '{name}' here; jax_enable_x64 and jax_platform_name are known, docs/SETTINGS.md has others")

@@ -107,6 +107,11 @@ class _Outside:
             self.found[n:] = [place for place in self.found[n:] if not (type(place[0]) is dict and place[0].get("") is item)]
 
 
+def _counts(original, value):
+    """Whether an attribute that was a Python number is a number again; in a trace it may be computed."""
+    return type(original) in (int, float) and (type(value) is type(original) or _ingot._plain(value) is not value)
+
+
 def _get(place):
     return place[0][place[1]] if type(place[0]) is dict else place[0].cell_contents
 
@@ -248,12 +253,12 @@ class _Compiler:
         keyed = not _ingot._same(last, key)
         changes, outputs = [], [_ingot._plain(x) for x in result.leaves]
         counters = {(number, name) for number, name, value, original in changed
-                    if type(original) in (int, float) and type(value) is type(original)} - self.counters
+                    if _counts(original, value)} - self.counters
         if counters:
             self.counters |= counters
             raise _Counts
         for number, name, value, original in changed:
-            if type(original) in (int, float) and (type(value) is type(original) or _ingot._plain(value) is not value):
+            if _counts(original, value):
                 changes.append((number, name, type(original)))
                 outputs.append(_ingot.asarray(value, dtype=None if type(value) is Array else "int64" if type(value) is int else "float64"))
                 continue

@@ -67,8 +67,10 @@ class _Space(dict):
         return find(name)
 
 
-_TORCH_DTYPES = {"long": "int64", "int": "int32", "short": "int16", "float": "float32", "half": "float16", "double": "float64",
-                 "cfloat": "complex64", "cdouble": "complex128"}
+_OTHER_DTYPES = {"long": "int64", "int": "int32", "short": "int16", "float": "float32", "half": "float16", "double": "float64",
+                 "cfloat": "complex64", "cdouble": "complex128",
+                 "single": "float32", "csingle": "complex64", "int_": "int64", "intp": "int64", "longlong": "int64", "intc": "int32", "uint": "uint64",
+                 "uintp": "uint64", "ulong": "uint64", "ulonglong": "uint64", "uintc": "uint32", "ushort": "uint16", "ubyte": "uint8", "byte": "int8"}
 _DTYPES = "i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 c64 c128".split()
 
 
@@ -149,8 +151,8 @@ def find(name, module=""):
         return _ingot._ops[name]
     if "torch." + name in _table():
         return _expression(name, _table()["torch." + name])
-    if not module and name in _TORCH_DTYPES:
-        return getattr(_ingot, _TORCH_DTYPES[name])
+    if not module and name in _OTHER_DTYPES:
+        return getattr(_ingot, _OTHER_DTYPES[name])
     text = advice(module + name)
     raise AttributeError(f"module 'ingot' has no attribute '{module}{name}'" + (f": {text}" if text else ""))
 
@@ -211,6 +213,15 @@ def extended(name, args, kwargs):
         return _numpy.extended(name, args, kwargs)
     finally:
         active.pop()
+
+
+def adviser(module, table):
+    """The __getattr__ of a module without other names than its own, whose names are `table` in the table of advice."""
+    def get(name):
+        text = None if name.startswith("_") else advice(table + name)
+        raise AttributeError(f"module '{module}' has no attribute '{name}'" + (f": {text}" if text else ""))
+
+    return get
 
 
 def known(module=""):

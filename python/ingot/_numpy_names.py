@@ -5,6 +5,7 @@ import itertools
 import math
 
 from . import _ingot
+from .transform import follows_arguments
 
 _ops = _ingot._ops
 _asarray = _ingot.asarray
@@ -70,6 +71,7 @@ def pad(x, pad_width, mode="constant", value=0, *, constant_values=None):
     return x
 
 
+@follows_arguments
 def linspace(start, stop=None, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None, steps=None, end=None):
     """num values from start to stop, which may be arrays: the new axis is then at `axis`. retstep returns (values, step), too. end and steps
     are PyTorch's names of stop and num."""
@@ -101,6 +103,7 @@ def linspace(start, stop=None, num=50, endpoint=True, retstep=False, dtype=None,
     return (values, step) if retstep else values
 
 
+@follows_arguments
 def piecewise(x, condlist, funclist, *args, **kwargs):
     """Functions, or numbers, of the elements for which conditions hold. One more function than conditions is for all others."""
     x = _asarray(x)
@@ -208,6 +211,100 @@ def ndenumerate(x):
     """Pairs of an index and a Python number, in row-major order."""
     x = _asarray(x)
     return zip(ndindex(x.shape), _ops["flatten"](x).tolist())
+
+
+def nditer(op, flags=(), op_flags=(), order="K"):
+    """The elements of an array in row-major order, as 0-d arrays; of several arrays, which are broadcast, tuples of them. With
+    op_flags=["readwrite"] they are views: x[...] = 1 changes the array. Flags such as "multi_index" are not supported: use ndenumerate."""
+    if set(flags) - {"refs_ok", "zerosize_ok"}:
+        raise ValueError(f"nditer: the flag '{min(set(flags) - {'refs_ok', 'zerosize_ok'})}' is not supported; use ndenumerate(x) for indices, or ops of "
+                         "whole arrays")
+    if order not in ("K", "C", "A"):
+        raise ValueError(f"nditer: the order '{order}' is not supported; use nditer(x.T)")
+    if isinstance(op, (list, tuple)):
+        items = _ops["broadcast_arrays"](*[_asarray(x) for x in op])
+        return (tuple(x[i] for x in items) for i in ndindex(items[0].shape))
+    x = _asarray(op)
+    return (x[(*i, ...)] for i in ndindex(x.shape))
+
+
+class poly1d:
+    """A polynomial by its coefficients, that of the highest power first; with r=True by its roots. p(x) is its value."""
+
+    def __init__(self, c_or_r, r=False, variable=None):
+        c = c_or_r.coeffs if isinstance(c_or_r, poly1d) else _ops["poly"](_asarray(c_or_r)) if r else _ops["atleast_1d"](_asarray(c_or_r))
+        first = next((i for i, value in enumerate(c.tolist()) if value), c.size - 1)
+        self.coeffs, self.variable = c[first:], variable or "x"
+
+    c = coef = coefficients = property(lambda self: self.coeffs)
+    order = o = property(lambda self: self.coeffs.size - 1)
+    roots = r = property(lambda self: _ops["roots"](self.coeffs))
+
+    def __call__(self, x):
+        return poly1d(self._value(x)) if isinstance(x, poly1d) else self._value(x)
+
+    def _value(self, x):
+        if isinstance(x, poly1d):
+            y = poly1d(0)
+            for c in self.coeffs.tolist():
+                y = y * x + c
+            return y.coeffs
+        return _ops["polyval"](self.coeffs, _asarray(x))
+
+    def __len__(self):
+        return self.order
+
+    def __getitem__(self, power):
+        return self.coeffs[self.order - power] if 0 <= power <= self.order else _asarray(0, dtype=self.coeffs.dtype)
+
+    def __iter__(self):
+        return iter(self.coeffs)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.coeffs.__array__(dtype)
+
+    def __eq__(self, other):
+        return isinstance(other, poly1d) and self.coeffs.tolist() == other.coeffs.tolist()
+
+    def __neg__(self):
+        return poly1d(-self.coeffs)
+
+    def _with(self, name, other):
+        return poly1d(_ops[name](self.coeffs, poly1d(other).coeffs))
+
+    def __add__(self, other):
+        return self._with("polyadd", other)
+
+    def __sub__(self, other):
+        return self + -poly1d(other)
+
+    def __rsub__(self, other):
+        return -self + other
+
+    def __mul__(self, other):
+        return self._with("polymul", other)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __truediv__(self, number):
+        return poly1d(self.coeffs / number)
+
+    def __pow__(self, n):
+        y = poly1d(1)
+        for _ in range(n):
+            y = y * self
+        return y
+
+    def deriv(self, m=1):
+        """The m-th derivative."""
+        return poly1d(_ops["polyder"](self.coeffs, m))
+
+    def integ(self, m=1, k=0):
+        """An integral, m times, with the constant k."""
+        return poly1d(_ops["polyint"](self.coeffs, m, k))
+
+    def __repr__(self):
+        return f"poly1d({self.coeffs.tolist()})"
 
 
 def require(x, dtype=None, requirements=None):

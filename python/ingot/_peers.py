@@ -77,24 +77,32 @@ def _with_numpy_dtype(function):
 
 
 def _pandas(module):
-    """pandas tests for NumPy's arrays where a data frame is indexed by a mask, or is combined with a matrix."""
+    """pandas tests for NumPy's arrays where a data frame is indexed by a mask, combined with a matrix, or grouped."""
 
     def plain(x):
         return x.numpy() if type(x) is _ingot.Array else tuple(map(plain, x)) if type(x) is tuple else x
 
     def taking_ours(function):
-        def wrapped(self, other, *args, **kwargs):
-            return function(self, plain(other), *map(plain, args), **kwargs)
+        def wrapped(*args, **kwargs):
+            return function(*map(plain, args), **{name: plain(x) for name, x in kwargs.items()})
 
         wrapped.__name__, wrapped.__doc__, wrapped.__wrapped__ = function.__name__, function.__doc__, function
         return wrapped
 
     from pandas.core.indexing import _LocationIndexer
-    for kind, names in ((module.DataFrame, ("__getitem__", "__setitem__", "_align_for_op")), (_LocationIndexer, ("__getitem__", "__setitem__"))):
+    for kind, names in ((module.DataFrame, ("__getitem__", "__setitem__", "_align_for_op", "groupby")), (module.Series, ("groupby",)),
+                        (_LocationIndexer, ("__getitem__", "__setitem__"))):
         for name in names:
             if hasattr(kind, name):
                 setattr(kind, name, taking_ours(getattr(kind, name)))
     from pandas.core import algorithms
+    for name in ("factorize", "unique"):
+        taking = taking_ours(getattr(algorithms, name))
+        for place in map(sys.modules.get, ("pandas.core.algorithms", "pandas.core.api", "pandas")):
+            if hasattr(place, name):
+                setattr(place, name, taking)
+    from pandas.core.arrays import Categorical
+    Categorical.__init__ = taking_ours(Categorical.__init__)
     algorithms.isin = taking_ours(algorithms.isin)  # of a list of the elements it would compare identities
 
 
@@ -156,6 +164,13 @@ _ADAPT = {"numba.core.typing.typeof": _numba, "einops._backends": _einops, "xarr
 _kept = []
 
 
+def _try(adapt, module):
+    try:
+        adapt(module)
+    except (AttributeError, ImportError):
+        pass  # its internals have changed: it works as without Ingot
+
+
 class _Finder:
     """Stands in front of Python's importers until all of these libraries are imported."""
 
@@ -172,10 +187,7 @@ class _Finder:
 
             def execute(module):
                 run(module)
-                try:
-                    adapt(module)
-                except (AttributeError, ImportError):
-                    pass  # its internals have changed: it works as without Ingot
+                _try(adapt, module)
 
             spec.loader.exec_module = execute
         return spec
@@ -185,6 +197,6 @@ def watch():
     """Adapts the libraries that are imported, and the others when they are."""
     for name in list(_ADAPT):
         if name in sys.modules:
-            _ADAPT.pop(name)(sys.modules[name])
+            _try(_ADAPT.pop(name), sys.modules[name])
     if _ADAPT:
         sys.meta_path.insert(0, _Finder())

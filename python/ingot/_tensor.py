@@ -113,6 +113,11 @@ def extended(name, args, kwargs):
         return _sized(name, *args, **kwargs)
     if name in ("max", "min") and len(args) == 2 and not kwargs and hasattr(args[1], "dtype"):
         return _ops[name + "imum"](*args)
+    if name == "permute_dims" and (len(args) == 3 or kwargs.keys() & {"dim0", "dim1"}):  # transpose
+        return (lambda input, dim0, dim1: _ops["swapaxes"](input, dim0, dim1))(*args, **kwargs)
+    if name == "diagonal" and kwargs.keys() & {"dim1", "dim2"}:
+        return (lambda input, offset=0, dim1=0, dim2=1: _ops["diagonal"](
+            _ops["moveaxis"](input, (dim1, dim2), (-2, -1)), offset))(*args, **kwargs)
     if name == "gelu" and isinstance(kwargs.get("approximate"), bool):
         return _ops["gelu"](*args, approximate="tanh" if kwargs["approximate"] else "none")
     if name == "randint" and len(args) > 1 and isinstance(args[0], int):
@@ -330,6 +335,10 @@ class _Methods:
     def cpu(self):
         return self.to("cpu")
 
+    def devices(self):
+        """A set of its device, as in JAX."""
+        return {self.device}
+
     def cuda(self, device=0, non_blocking=False):
         return self.to_device(f"cuda:{device}" if isinstance(device, int) else _names.device_name(device))
 
@@ -484,20 +493,36 @@ def _dir(self):
     return [name for name in object.__dir__(self) if type(Array.__dict__.get(name)) is not _Advised]
 
 
-def _is_unpacked(frame):
-    """Whether the call that a frame makes is the right side of an assignment to several names."""
-    from opcode import opmap
+def _open():
+    """The open transforms of this thread."""
+    from .transform import _active
+    return _active.traces
+
+
+def _data(self):
+    if _open():
+        raise AttributeError("x.data: a transform is open; use x.detach() for a constant")
+    return self
+
+
+def _set_data(self, value):
+    _data(self)[...] = value
+
+
+def _is_used(frame):
+    """Whether the result of the call that a frame makes is used, and not only dropped or returned."""
+    from opcode import opname
     code, at = frame.f_code.co_code, frame.f_lasti + 2
     while code[at:at + 1] == b"\0":  # the caches of the call
         at += 2
-    return code[at:at + 1] == bytes([opmap["UNPACK_SEQUENCE"]])
+    return opname[code[at]] not in ("POP_TOP", "RETURN_VALUE", "PRINT_EXPR", "CALL_INTRINSIC_1")
 
 
 def _with_dim(name, method):
     """A method in Python, or PyTorch's function where dim= is given."""
     def chosen(self, *args, **kwargs):
-        if name == "sort" and "dim" not in kwargs and _is_unpacked(_getframe(1)):
-            raise TypeError("x.sort() sorts in place and returns None, as in NumPy; use values, indices = x.sort(dim=-1)")
+        if name == "sort" and "dim" not in kwargs and _is_used(_getframe(1)):
+            raise TypeError("x.sort() sorts in place and returns None, as in NumPy; use y = ig.sort(x), or values, indices = x.sort(dim=-1)")
         return along(name, (self, *args), kwargs) if "dim" in kwargs else method(self, *args, **kwargs)
 
     chosen.__name__, chosen.__qualname__, chosen.__doc__ = name, f"Array.{name}", method.__doc__
@@ -505,10 +530,15 @@ def _with_dim(name, method):
 
 
 def _swapping(method):
-    """x.transpose(1, 2): two axes are exchanged if x has more; NumPy's call needs all axes."""
+    """x.transpose(1, 2): two axes are exchanged if x has more; NumPy's call needs all axes. Of a matrix, x.transpose(0, 1) means two
+    things."""
     def transpose(self, *axes):
-        if len(axes) == 2 and self.ndim > 2 and isinstance(axes[0], int) and isinstance(axes[1], int):
-            return _ops["swapaxes"](self, *axes)
+        if len(axes) == 2 and isinstance(axes[0], int) and isinstance(axes[1], int):
+            if self.ndim > 2:
+                return _ops["swapaxes"](self, *axes)
+            if self.ndim == 2 and [axis % 2 for axis in axes] == [0, 1]:
+                raise ValueError(f"x.transpose{axes} of a matrix exchanges the axes in PyTorch, and leaves them in NumPy; use x.T, "
+                                 f"x.swapaxes{axes} or x.transpose(({axes[0]}, {axes[1]}))")
         return method(self, *axes)
 
     transpose.__qualname__, transpose.__doc__ = "Array.transpose", method.__doc__
@@ -539,6 +569,7 @@ def install():
     for name, f in methods.items():
         f.__name__, f.__qualname__ = name, f"Array.{name}"
         setattr(Array, name, f)
+    Array.data = property(_data, _set_data, doc="The array itself, for changes in place of its elements.")
     Array.is_cuda = property(lambda self: self.device.startswith("cuda"), doc="Whether the array is on an NVIDIA GPU.")
     Array.device = property(_device, doc="The device of the array, by its name.")
     Array.__new__ = staticmethod(_refuse)
@@ -573,6 +604,80 @@ def manual_seed(seed):
     _names.seed(seed)
 
 
+class no_grad:
+    """A context, or a decorator, for code that needs no gradients. It has no effect, because nothing is recorded outside of ig.grad;
+    inside of ig.grad it is an error."""
+
+    def __init__(self, mode=True):
+        self.function = None if isinstance(mode, bool) else mode  # @no_grad
+
+    def __enter__(self):
+        if any(trace.name == "grad" for trace in _open()):
+            raise ValueError("no_grad: a gradient is being computed, which would pass this; use ig.stop_gradient(x)")
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def __call__(self, *args, **kwargs):
+        if self.function is None:
+            return _decorated(self, args[0])
+        with self:
+            return self.function(*args, **kwargs)
+
+
+def _decorated(context, function):
+    from .transform import wraps
+
+    @wraps(function)
+    def inside(*args, **kwargs):
+        with context:
+            return function(*args, **kwargs)
+
+    return inside
+
+
+inference_mode = no_grad
+
+
+class enable_grad:
+    """A context, or a decorator, that has no effect: gradients are those that ig.grad asks for."""
+
+    def __init__(self, mode=True):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def __call__(self, function):
+        return function
+
+
+def set_grad_enabled(mode):
+    """no_grad or enable_grad."""
+    return enable_grad() if mode else no_grad()
+
+
+def _typed(name, dtype):
+    """PyTorch's constructor of arrays with a dtype: of data, or of a shape."""
+    def function(*data):
+        if all(isinstance(n, int) for n in data):
+            return _ops["zeros"](data, dtype=dtype)
+        return _ingot.asarray(data[0], dtype=dtype, copy=True)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"A new array of {dtype}, of data or with a shape."
+    return function
+
+
+FloatTensor, DoubleTensor, HalfTensor, LongTensor, IntTensor, ShortTensor, CharTensor, ByteTensor, BoolTensor = (
+    _typed(name + "Tensor", dtype) for name, dtype in (("Float", "float32"), ("Double", "float64"), ("Half", "float16"), ("Long", "int64"),
+                                                       ("Int", "int32"), ("Short", "int16"), ("Char", "int8"), ("Byte", "uint8"), ("Bool", "bool")))
+
+
 def is_floating_point(input):
     return input.dtype.kind == "f"
 
@@ -601,6 +706,20 @@ def index_select(input, dim, index):
     return input.index_select(dim, index)
 
 
+def bucketize(input, boundaries, *, out_int32=False, right=False):
+    """The number of boundaries below each element, or with right=True at or below it."""
+    found = _ops["searchsorted"](_ingot.asarray(boundaries), _ingot.asarray(input), side="right" if right else "left")
+    return found.astype("int32" if out_int32 else "int64")
+
+
+def combinations(input, r=2, with_replacement=False):
+    """The combinations of r elements of a vector, as rows."""
+    import itertools
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = list(choose(range(input.size), r))
+    return _ops["take"](input, _ingot.asarray(rows, dtype="int64").reshape(len(rows), r), 0)
+
+
 def masked_fill(input, mask, value):
     return input.masked_fill(mask, value)
 
@@ -622,6 +741,16 @@ def rand(*size, generator=None, dtype=None, device=None, requires_grad=False):
 def randn(*size, generator=None, dtype=None, device=None, requires_grad=False):
     """Random numbers of the standard normal distribution."""
     return _random("randn", size, generator, dtype, device, requires_grad)
+
+
+def rand_like(input, *, dtype=None, device=None, requires_grad=False):
+    """Random floats in [0, 1) with the shape of input."""
+    return rand(*input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad)
+
+
+def randn_like(input, *, dtype=None, device=None, requires_grad=False):
+    """Random numbers of the standard normal distribution with the shape of input."""
+    return randn(*input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad)
 
 
 def _keyed(name, other):
@@ -663,6 +792,7 @@ def _multinomial(input, num_samples, replacement=False, *, generator=None):
 
 bernoulli, normal, multinomial = _keyed("bernoulli", _bernoulli), _keyed("normal", _normal), _keyed("multinomial", _multinomial)
 
-FUNCTIONS = dict.fromkeys("""bernoulli normal multinomial rand randn tensor as_tensor is_tensor manual_seed is_floating_point is_complex numel chunk kthvalue aminmax
-index_select masked_fill""".split(), "_tensor")
+FUNCTIONS = dict.fromkeys("""bernoulli normal multinomial rand randn rand_like randn_like no_grad inference_mode enable_grad set_grad_enabled
+FloatTensor DoubleTensor HalfTensor LongTensor IntTensor ShortTensor CharTensor ByteTensor BoolTensor tensor as_tensor is_tensor manual_seed is_floating_point is_complex numel chunk kthvalue aminmax
+index_select masked_fill bucketize combinations""".split(), "_tensor")
 install()

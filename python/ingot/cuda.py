@@ -236,11 +236,7 @@ def _copy_to_host(self, ary=None, stream=0):
     return ary
 
 
-def __getattr__(name):
-    advice = None if name.startswith("_") else _names.advice("cuda." + name)
-    raise AttributeError(f"module 'ingot.cuda' has no attribute '{name}'" + (f": {advice}" if advice else ""))
-
-
+__getattr__ = _names.adviser(__name__, "cuda.")
 _ingot.Array.copy_to_host = _copy_to_host
 sys.modules[__name__ + ".random"] = random  # as Numba has it
 

@@ -1,4 +1,5 @@
 """Transforms with the names and arguments of torch.func."""
+from ._names import adviser
 from .transform import grad, hessian, jacfwd, jacrev, jvp, linearize, value_and_grad, vjp, vmap  # noqa: F401
 
 
@@ -35,3 +36,5 @@ def _places(module):
         for part in filter(None, owner.split(".")):
             at = at[int(part)] if part.isdigit() else getattr(at, part)
         yield name, (at, attribute)
+
+__getattr__ = adviser(__name__, "func.")

@@ -2,9 +2,11 @@
 is called once, with arrays that stand for its arguments, and its plan runs on the device for each step. They work outside
 and inside of jit, grad, vmap and the other transforms. Reading elements of the arguments (if, float) is an error."""
 from . import _ingot
+from ._collectives import all_gather, axis_index, axis_size, pmax, pmean, pmin, ppermute, pshuffle, psum  # noqa: F401
 from ._ingot import Array
+from ._lax_shapes import dot_general, pad, reduce, reduce_window, window_margins  # noqa: F401
 from ._names import find as _find
-from .transform import Trace, flatten, unflatten
+from .transform import Trace, flatten, follows_arguments, unflatten
 
 _ops = _ingot._ops
 _NUMBERS = (bool, int, float, complex)
@@ -99,6 +101,7 @@ def _shape(tree):
 
 # ---- loops ----
 
+@follows_arguments
 def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
     """(carry, ys): calls f(carry, x) -> (carry, y) for each row x along the first axis of the arrays in xs. ys: all y, stacked.
     Without xs, `length` steps. The loop is one node: its steps are not unrolled, whatever `unroll` says, and it has
@@ -126,6 +129,7 @@ def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
     return unflatten(carry.structure, iter(made[:n])), unflatten(y_structure, iter(made[n:]))
 
 
+@follows_arguments
 def while_loop(cond_fun, body_fun, init_val):
     """The first value for which cond_fun is false: val = init_val; while cond_fun(val): val = body_fun(val). The number of steps
     is not known beforehand, so there is no gradient in reverse mode (grad, vjp); jvp works."""
@@ -144,6 +148,7 @@ def while_loop(cond_fun, body_fun, init_val):
     return unflatten(carry.structure, iter(_ingot._while(more, carry.stand, after, carry.first)))
 
 
+@follows_arguments
 def fori_loop(lower, upper, body_fun, init_val, *, unroll=None):
     """val = init_val; for i in range(lower, upper): val = body_fun(i, val). With Python's integers as bounds it has gradients;
     with arrays it is a while_loop."""
@@ -159,6 +164,7 @@ def map(f, xs, *, batch_size=None):
     return scan(lambda _, x: (None, f(x)), None, xs)[1]
 
 
+@follows_arguments
 def associative_scan(fn, elems, reverse=False, axis=0):
     """The results of combining all elements up to each one along an axis by an associative function of two containers. It takes
     about 2 log2(n) steps, each of which combines many elements."""
@@ -203,6 +209,7 @@ def _weave(a, b):
 
 # ---- branches ----
 
+@follows_arguments
 def switch(index, branches, *operands):
     """branches[index](*operands). An index outside of the range counts as the nearest one inside."""
     branches = list(branches)
@@ -214,6 +221,7 @@ def switch(index, branches, *operands):
     return _branch("switch", index, branches, operands)
 
 
+@follows_arguments
 def cond(pred, true_fun, false_fun, *operands, operand=None):
     """true_fun(*operands) if pred else false_fun(*operands)."""
     operands = operands if operand is None else operands + (operand,)
@@ -257,6 +265,7 @@ def _starts(x, start, sizes):
     return [_ops["clip"](_ingot.asarray(s), 0, n - m) for s, n, m in zip(start, x.shape, sizes)]
 
 
+@follows_arguments
 def dynamic_slice(operand, start_indices, slice_sizes):
     """A part of an array with these lengths. It begins at computed indices, which are moved into the array if it would end
     outside."""
@@ -266,6 +275,7 @@ def dynamic_slice(operand, start_indices, slice_sizes):
     return operand
 
 
+@follows_arguments
 def dynamic_slice_in_dim(operand, start_index, slice_size, axis=0):
     """The same along one axis."""
     start, size = [0] * operand.ndim, list(operand.shape)
@@ -273,6 +283,7 @@ def dynamic_slice_in_dim(operand, start_index, slice_size, axis=0):
     return dynamic_slice(operand, start, size)
 
 
+@follows_arguments
 def dynamic_index_in_dim(operand, index, axis=0, keepdims=True):
     """One row of an array along an axis; a negative index counts from the end."""
     index = _ingot.asarray(index)
@@ -280,6 +291,7 @@ def dynamic_index_in_dim(operand, index, axis=0, keepdims=True):
     return row if keepdims else _ops["squeeze"](row, axis)
 
 
+@follows_arguments
 def dynamic_update_slice(operand, update, start_indices):
     """The array with `update` at computed indices, which are moved into the array if it would end outside."""
     index = [start + _ops["arange"](size) for start, size in zip(_starts(operand, start_indices, update.shape), update.shape)]
@@ -287,6 +299,7 @@ def dynamic_update_slice(operand, update, start_indices):
     return operand.at[tuple(shaped)].set(update)
 
 
+@follows_arguments
 def dynamic_update_slice_in_dim(operand, update, start_index, axis):
     """The same along one axis."""
     start = [0] * operand.ndim
@@ -294,6 +307,7 @@ def dynamic_update_slice_in_dim(operand, update, start_index, axis):
     return dynamic_update_slice(operand, update, start)
 
 
+@follows_arguments
 def dynamic_update_index_in_dim(operand, update, index, axis):
     """The array with another row along an axis."""
     update = _ops["expand_dims"](update, axis=axis) if update.ndim < operand.ndim else update
@@ -315,24 +329,12 @@ def clamp(min, x, max):
     return _ops["clip"](x, min, max)
 
 
-def _margins(padding, x, kernel, strides, dilation):
-    """What "SAME" or "VALID" adds in front of and after the last axes of x."""
-    if not isinstance(padding, str):
-        return [tuple(pair) for pair in padding]
-    if padding.upper() not in ("SAME", "VALID"):
-        raise ValueError(f"conv: padding is 'SAME', 'VALID' or a pair for each axis, not {padding!r}")
-    margins = []
-    for n, k, step, spread in zip(x.shape[2:], kernel.shape[2:], strides, dilation):
-        all_ = max((-(-n // step) - 1) * step + (k - 1) * spread + 1 - n, 0) if padding.upper() == "SAME" else 0
-        margins.append((all_ // 2, all_ - all_ // 2))
-    return margins
-
-
 def conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation=None, rhs_dilation=None, dimension_numbers=None,
                          feature_group_count=1, batch_group_count=1, precision=None, preferred_element_type=None):
-    """A cross-correlation of lhs (N, C, ...) and rhs (C out, C in, ...). dimension_numbers: three texts such as ("NHWC", "HWIO", "NHWC")."""
-    if batch_group_count != 1 or any(n != 1 for n in lhs_dilation or ()):
-        raise ValueError("conv: lhs_dilation and batch_group_count are not supported; use ig.conv_transpose2d for strides of the input")
+    """A cross-correlation of lhs (N, C, ...) and rhs (C out, C in, ...). dimension_numbers: three texts such as ("NHWC", "HWIO", "NHWC").
+    lhs_dilation n puts n - 1 zeros between the elements of lhs."""
+    if batch_group_count != 1:
+        raise ValueError("conv: batch_group_count is not supported; use feature_group_count, or vmap of a convolution")
     axes = lhs.ndim - 2
     if not 1 <= axes <= 3:
         raise ValueError(f"conv: lhs has {lhs.ndim} axes; it takes 3 to 5")
@@ -342,9 +344,12 @@ def conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation=None, r
     x = _ops["permute_dims"](lhs, [names[0].index(c) for c in ["N", "C", *places]])
     w = _ops["permute_dims"](rhs, [names[1].index(c) for c in ["O", "I", *places]])
     spread = tuple(rhs_dilation or (1,) * axes)
-    margins = _margins(padding, x, w, window_strides, spread)
-    if any(n for pair in margins for n in pair):
-        x = _ops["pad"](x, [(0, 0), (0, 0), *margins])
+    gaps = tuple(n - 1 for n in lhs_dilation or (1,) * axes)
+    if any(gaps) and isinstance(padding, str):
+        raise ValueError("conv: with lhs_dilation, padding is a pair for each axis; lax.conv_transpose takes 'SAME' and 'VALID'")
+    margins = window_margins("conv", padding, x.shape[2:], w.shape[2:], window_strides, spread)
+    if any(gaps) or any(n for pair in margins for n in pair):
+        x = pad(x, 0, [(0, 0, 0), (0, 0, 0), *((*pair, gap) for pair, gap in zip(margins, gaps))])
     y = _ops[f"conv{axes}d"](x, w, stride=tuple(window_strides), dilation=spread, groups=feature_group_count)
     y = _ops["permute_dims"](y, [["N", "C", *places].index(c) for c in names[2]])
     return y if preferred_element_type is None else y.astype(preferred_element_type)
@@ -358,5 +363,38 @@ def conv_with_general_padding(lhs, rhs, window_strides, padding, lhs_dilation, r
     return conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation, preferred_element_type=preferred_element_type)
 
 
+def conv_transpose(lhs, rhs, strides, padding, rhs_dilation=None, dimension_numbers=None, transpose_kernel=False, precision=None,
+                   preferred_element_type=None, use_consistent_padding=False):
+    """A convolution of lhs with zeros between its elements, for n times its length. Without dimension_numbers the channels are last:
+    ("NHWC", "HWIO", "NHWC"). With transpose_kernel it is the gradient of the convolution with rhs."""
+    axes = lhs.ndim - 2
+    letters = ("", "H", "HW", "HWD")[axes] if axes in (1, 2, 3) else ""
+    numbers = dimension_numbers or (f"N{letters}C", f"{letters}IO", f"N{letters}C")
+    places = [letter for letter in numbers[0] if letter not in "NC"]
+    spread = tuple(rhs_dilation or (1,) * axes)
+    if use_consistent_padding or isinstance(padding, str):
+        given = [padding] * axes if isinstance(padding, str) else padding
+        sizes = [(rhs.shape[numbers[1].index(letter)] - 1) * d + 1 for letter, d in zip(places, spread)]
+        padding = [_transposed_margins(*row) for row in zip(sizes, strides, given)]
+    if transpose_kernel:
+        rhs = _ops["flip"](rhs, axis=tuple(numbers[1].index(letter) for letter in places))
+        rhs = _ops["swapaxes"](rhs, numbers[1].index("I"), numbers[1].index("O"))
+    return conv_general_dilated(lhs, rhs, (1,) * axes, padding, strides, spread, numbers, preferred_element_type=preferred_element_type)
+
+
+def _transposed_margins(size, step, padding):
+    """The margins for a kernel of this size whose results have step times the input's length, or what VALID leaves."""
+    if not isinstance(padding, str):
+        return size - 1 - padding[0], size - 1 - padding[1]
+    if padding not in ("SAME", "VALID"):
+        raise ValueError(f"conv_transpose: padding is 'SAME', 'VALID' or a pair for each axis, not {padding!r}")
+    total = size + step - 2 + (max(size - step, 0) if padding == "VALID" else 0)
+    before = size - 1 if padding == "VALID" or step > size - 1 else -(-total // 2)
+    return before, total - before
+
+
 def __getattr__(name):
+    if name.endswith("_p"):
+        raise AttributeError(f"module 'ingot.lax' has no attribute '{name}': use the function without _p, or an op of docs/ops.md, "
+                             "and ig.custom_grad for rules of gradients")
     return _ops[_SAME[name]] if _SAME.get(name) else _find(name, "lax.")

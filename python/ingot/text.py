@@ -1,10 +1,11 @@
-"""Text models from folders as hubs publish them: vectors (embed), labels (classify), words for gaps (fill), and answers to
-questions (answer). Each function takes a model or its folder. BERT, DistilBERT, RoBERTa, MPNet and ELECTRA are known."""
+"""Text models. Generator continues texts and answers messages. Other models come from folders as hubs publish them: vectors
+(embed), labels (classify), words for gaps (fill), and answers to questions (answer). Each function takes a model or its folder. BERT, DistilBERT, RoBERTa, MPNet and ELECTRA are known."""
 from __future__ import annotations
 
+import json
 import math
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Iterator, NamedTuple
 
 from . import _ingot
 
@@ -357,3 +358,108 @@ def fill(model: Any, texts: Any, top: int = 5) -> Any:
 def answer(model: Any, questions: Any, context: str, *, tokens: int = 15, none: bool = False) -> Any:
     """The part of the context that answers a question; see Model.answer."""
     return _model(model).answer(questions, context, tokens=tokens, none=none)
+
+
+class Reply:
+    """An answer of a Generator. Iterating over it yields the text in pieces, as it is made; text waits for all of it."""
+
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
+        self._pieces: list[str] = []
+        self._ended = False
+        self.ids: list[int] = []
+        self.logprobs: list[float] = []
+
+    def __iter__(self) -> Iterator[str]:
+        at = 0
+        while at < len(self._pieces) or self._more():
+            at += 1
+            if self._pieces[at - 1]:
+                yield self._pieces[at - 1]
+
+    def _more(self):
+        made = None if self._ended else self._answer.next()
+        if made is None:
+            self._ended = True
+            return False
+        id, logprob, piece = made
+        self._pieces.append(piece)
+        if id >= 0:
+            self.ids.append(id)
+            self.logprobs.append(logprob)
+        return True
+
+    @property
+    def text(self) -> str:
+        """The whole answer."""
+        while self._more():
+            pass
+        return "".join(self._pieces)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self):
+        return f"<ingot.text.Reply {''.join(self._pieces)!r}{'' if self._ended else ' ...'}>"
+
+    @property
+    def end(self) -> str | None:
+        """Why it has ended: "end" (the model ended it), "stop" or "length"; None if it has not."""
+        return self._answer.state()[0]
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Tokens of the prompt."""
+        return self._answer.state()[1]
+
+    @property
+    def cached_tokens(self) -> int:
+        """Tokens of the prompt that an earlier one had computed."""
+        return self._answer.state()[2]
+
+
+class Generator:
+    """A model that generates text: a GGUF file, or a model folder. It makes several answers at the same time, up to texts;
+    context: tokens of a prompt and its answer (the model's, at most 2048)."""
+
+    architecture: str
+    layers: int
+    width: int
+    vocabulary: int
+    context: int
+    room: int
+    bytes: int
+
+    def __init__(self, path: Any, *, context: int = 0, texts: int = 1, chat_template: Any = None) -> None:
+        template = None if chat_template is None else os.fspath(chat_template)
+        self._generator = _ingot._generator_load(os.fspath(path), context, texts, template)
+        self.__dict__.update(self._generator.info())
+
+    def __repr__(self):
+        return f"<ingot.text.Generator {self.architecture}, {self.bytes / 1e6:,.1f} MB>"
+
+    def _begin(self, prompt, is_chat, *, tokens=64, temperature=0.0, top_k=0, top_p=1.0, min_p=0.0, typical=1.0, repetition=1.0,
+               presence=0.0, frequency=0.0, seed=0, stop=(), ignore_end=False, grammar=None, schema=None):
+        stops = [stop] if isinstance(stop, str) else list(stop)
+        form = schema if schema is None or isinstance(schema, str) else json.dumps(schema)
+        return Reply(self._generator.generate(prompt, is_chat, tokens, temperature, top_k, top_p, min_p, typical, repetition,
+                                              presence, frequency, seed, stops, ignore_end, grammar, form))
+
+    def generate(self, prompt: Any, **options: Any) -> Any:
+        """The answer after a text, or a list for several texts, which are then made together. Options: tokens (64), temperature
+        (0: the most probable token), top_k, top_p, min_p, typical, repetition, presence, frequency, seed, stop (a text or
+        several), ignore_end, grammar (GBNF), schema (a JSON schema)."""
+        texts, one = _listed(prompt)
+        made = [self._begin(text, False, **options) for text in texts]
+        return made[0] if one else made
+
+    def chat(self, messages: Any, **options: Any) -> Reply:
+        """The answer to messages, [{"role": "user", "content": "..."}], or to one text of the user. Options: see generate."""
+        talk = [{"role": "user", "content": messages}] if isinstance(messages, str) else list(messages)
+        return self._begin(json.dumps(talk), True, **options)
+
+    def embed(self, texts: Any) -> Array:
+        """The vector of a text, or a matrix with one row per text: the mean of the hidden states, divided by its length."""
+        texts, one = _listed(texts)
+        vectors = self._generator.embed(texts)
+        return vectors[0] if one else vectors

@@ -16,10 +16,32 @@ class _Active(_local):
     change."""
 
     def __init__(self):
-        self.inputs, self.objects = [], []
+        self.traces, self.objects = [], []
+        self.axes = []  # of vmap
 
 
 _active = _Active()
+
+
+def follows_arguments(function):
+    """The function, in which new arrays (counters, unit vectors, lists, zeros) are on the device of the first array argument."""
+    @wraps(function)
+    def call(*args, **kwargs):
+        before = _ingot.default_device()
+        for x in flatten((args, kwargs))[0]:
+            if type(x) is Array:
+                break
+        else:
+            return function(*args, **kwargs)
+        if x.device == before:
+            return function(*args, **kwargs)
+        _ingot.set_device(x.device)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _ingot.set_device(before)
+
+    return call
 
 
 class Trace:
@@ -33,13 +55,13 @@ class Trace:
         _ingot._trace_begin(self.name, self.pure)
         if not self.pure:
             self.before = _ingot._keep_history(True)
-        _active.inputs.append(self.inputs)
+        _active.traces.append(self)
         if self.pure:
             _active.objects.append((self.name, self.objects))
         return self
 
     def __exit__(self, *_):
-        _active.inputs.pop()
+        _active.traces.pop()
         if self.pure:
             _active.objects.pop()
         else:
@@ -285,6 +307,7 @@ def _over_basis(function, x, others, at):
 
 
 def _jacobian(fun, argnums, has_aux, make):
+    @follows_arguments
     @wraps(fun)
     def wrapped(*args, **kwargs):
         at, chosen, others = _split(argnums, args)
@@ -354,11 +377,38 @@ def hessian(fun, argnums=0, has_aux=False):
 
 def _outside():
     """The arrays of open traces, which a function may know from outside."""
-    return [x for inputs in _active.inputs for x in inputs]
+    return [x for trace in _active.traces for x in trace.inputs]
 
 
-def checkpoint(fun):
-    """The function, whose gradient computes the intermediate results again instead of keeping them."""
+def _everything(*_, **__):
+    """A policy of checkpoint: all intermediate results are kept."""
+    return True
+
+
+def _nothing(*_, **__):
+    """A policy of checkpoint: no intermediate result is kept."""
+    return False
+
+
+class _Policies:
+    everything_saveable, nothing_saveable = staticmethod(_everything), staticmethod(_nothing)
+
+    def __getattr__(self, name):
+        raise AttributeError(f"checkpoint_policies has no '{name}': a part of a function is kept or computed again as a whole; use "
+                             "everything_saveable or nothing_saveable, and ig.checkpoint of the parts to compute again")
+
+
+checkpoint_policies = _Policies()
+
+
+def checkpoint(fun, *, prevent_cse=True, policy=None, static_argnums=()):
+    """The function, whose gradient computes the intermediate results again instead of keeping them. Arguments that are not arrays are
+    constants, with static_argnums and without. policy: checkpoint_policies.nothing_saveable, or everything_saveable."""
+    if policy not in (None, _everything, _nothing):
+        raise ValueError("checkpoint: policy is ig.checkpoint_policies.nothing_saveable or everything_saveable; for others use checkpoint "
+                         "of the parts of the function that are to be computed again")
+    if policy is _everything:
+        return fun
 
     @wraps(fun)
     def wrapped(*args, **kwargs):
@@ -429,6 +479,20 @@ def _axes(axes, structure, found, what):
         found += flat.leaves
 
 
+class _Axis:
+    """The axis of an open vmap, for lax.psum and others. If it has a name, the last example is the number of the slice."""
+
+    def __init__(self, name, examples, args, axes, size):
+        self.name, self.examples, self.args, self.axes, self.size = name, examples, args, axes, size
+
+    def __enter__(self):
+        self.depth = len(_active.traces)
+        _active.axes.append(self)
+
+    def __exit__(self, *_):
+        _active.axes.pop()
+
+
 def _check_axes(leaves, axes, size):
     """The axes as numbers, -1 for None, and the number of slices."""
     made = []
@@ -453,8 +517,9 @@ def vmap(fun, in_axes=0, out_axes=0, axis_size=None, axis_name=None, *, in_dims=
     """A function that maps a function over an axis of its arguments. in_axes: the axis, or one for each argument, also in
     containers as the arguments; None: the argument is the same for all. Keyword arguments are mapped over their first axis.
     Results are stacked along out_axes. The function is called once, with arrays that stand for all slices: reading their
-    elements (if, float, numpy.asarray, a mask as an index, nonzero, unique) is an error. in_dims and out_dims are PyTorch's names
-    of in_axes and out_axes. axis_name, randomness and chunk_size are accepted, and have no effect."""
+    elements (if, float, numpy.asarray, a mask as an index, nonzero, unique) is an error. axis_name is what lax.psum and other
+    collective functions call the axis. in_dims and out_dims are PyTorch's names of in_axes and out_axes. randomness and chunk_size
+    are accepted, and have no effect."""
     in_axes, out_axes = in_axes if in_dims == 0 else in_dims, out_axes if out_dims == 0 else out_dims
     in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
 
@@ -474,7 +539,7 @@ def vmap(fun, in_axes=0, out_axes=0, axis_size=None, axis_name=None, *, in_dims=
 
     @wraps(fun)
     def wrapped(*args, **kwargs):
-        if in_axes == 0 == out_axes and not kwargs and _are_arrays(args) and args:  # usually
+        if in_axes == 0 == out_axes and not kwargs and axis_name is None and _are_arrays(args) and args:  # usually
             axes, size = _check_axes(args, [0] * len(args), axis_size)
             examples = [_ingot._placeholder(x, 0) for x in args]
             with Trace("vmap", True, examples):
@@ -486,9 +551,13 @@ def vmap(fun, in_axes=0, out_axes=0, axis_size=None, axis_name=None, *, in_dims=
         _axes(in_axes, flat.structure[1][0], axes, "in_axes")
         axes += [0] * (len(flat.leaves) - len(axes))
         axes, size = _check_axes(flat.leaves, axes, axis_size)
-        examples = [_ingot._handle(x) if axis < 0 else _ingot._placeholder(x, axis) for x, axis in zip(flat.leaves, axes)]
-        with Trace("vmap", True, examples):
-            given = Given(flat.structure, map(_again, examples), flat.objects)
+        leaves = list(flat.leaves)
+        if axis_name is not None:  # the number of the slice is one more input
+            leaves.append(_ops["arange"](size))
+            axes.append(0)
+        examples = [_ingot._handle(x) if axis < 0 else _ingot._placeholder(x, axis) for x, axis in zip(leaves, axes)]
+        with Trace("vmap", True, examples), _Axis(axis_name, examples, leaves, axes, size):
+            given = Given(flat.structure, map(_again, examples[:len(flat.leaves)]), flat.objects)
             changes = None
             try:
                 args, kwargs = given.tree
@@ -498,7 +567,7 @@ def vmap(fun, in_axes=0, out_axes=0, axis_size=None, axis_name=None, *, in_dims=
             for _, name, _, _ in changes:
                 raise ValueError(f"vmap: the function changes '{name}' of an argument, which stands for all slices; call eval() of "
                                  "the module first, or return the new value")
-        return stack(result, examples, flat.leaves, axes)
+        return stack(result, examples, leaves, axes)
 
     return wrapped
 

@@ -492,6 +492,18 @@ def register_dataclass(nodetype, data_fields=None, meta_fields=(), drop_fields=(
 PyTreeDef = TreeDef
 
 
+def _partial():
+    """Partial, whose module takes some ms to import."""
+    from functools import partial
+
+    class Partial(partial):
+        """A function with its first arguments, as functools.partial. The arguments are leaves, also in containers; the function is constant."""
+
+    Partial.__module__, Partial.__qualname__ = __name__, "Partial"
+    register_pytree_node(Partial, lambda p: ((p.args, p.keywords), p.func), lambda func, given: Partial(func, *given[0], **given[1]))
+    return Partial
+
+
 _PATHS = "DictKey SequenceKey GetAttrKey FlattenedIndexKey keystr tree_flatten_with_path tree_leaves_with_path tree_map_with_path".split()
 
 
@@ -499,6 +511,8 @@ def __getattr__(name):
     if name in _PATHS:
         from . import _tree_paths
         return getattr(_tree_paths, name)
+    if name == "Partial":
+        globals()[name] = _partial()
+        return globals()[name]
     from . import _names
-    text = None if name.startswith("_") else _names.advice("tree_util." + name)
-    raise AttributeError(f"module 'ingot.tree_util' has no attribute '{name}'" + (f": {text}" if text else ""))
+    return _names.adviser(__name__, "tree_util.")(name)

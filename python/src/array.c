@@ -90,8 +90,9 @@ static PyObject *binary(PyObject *a, PyObject *b, binary_function f)
     PyObject *number = number_binary(a, b, op_of(f));
     if (!number && !PyErr_Occurred())
         number = few_binary(a, b, op_of(f));
-    if (number || PyErr_Occurred() || !enter())
+    if (number || PyErr_Occurred() || !enter_with(a))
         return number;
+    follow_device(b);
     ig_array *x = to_operand(a, b), *y = x ? to_operand(b, a) : NULL;
     if (x && y)
         return leave_with(combined(x, y, f));
@@ -119,7 +120,7 @@ static PyObject *in_place(PyObject *self, PyObject *b, binary_function f)
         return binary(self, b, f);
     if (number_in_place(self, b, op_of(f)))
         return Py_NewRef(self);
-    if (!check_writable(self) || !enter())
+    if (!check_writable(self) || !enter_with(self))
         return NULL;
     ig_array *x = view_apart(self), *y = to_operand(b, self);
     if (!y) {

@@ -79,12 +79,13 @@ bool ops_setup(PyObject *module);
 bool compiled_setup(PyObject *module);
 bool onnx_setup(PyObject *module);
 bool text_setup(PyObject *module);
+bool generate_setup(PyObject *module);
 
 /* Method tables of the files, which are functions of the module. */
 extern PyMethodDef create_functions[], dtype_functions[], exchange_functions[],
     transform_functions[], compiled_functions[], library_functions[], onnx_functions[],
     text_functions[], kernel_functions[], team_functions[], view_functions[], trace_functions[],
-    loops_functions[];
+    loops_functions[], generate_functions[];
 
 /* ---- calls of the library ---- */
 
@@ -96,6 +97,10 @@ PyObject *raise_stopped(void);
 /* Opens a scope for a call: arrays of Arrays that the call uses live until it leaves. Calls nest up to 63 deep. */
 bool enter(void);
 void leave(void);
+/* Until the open call leaves, lists, NumPy's arrays and other values that become arrays are on the device of o, if o is an Array. The
+ * first one decides. */
+void follow_device(PyObject *o);
+bool enter_with(PyObject *o);
 /* Releases x when all calls have left that may use it. False with an exception on failure; then x is not released. */
 bool release_after_calls(ig_array *x);
 /* Calls that are open, in all threads. */
@@ -213,9 +218,9 @@ bool array_store(PyObject *o, const region *r, PyObject *value);
 /* Whether o may be changed now. All changes ask this. check_writable raises the reason if not. */
 bool may_change(PyObject *o);
 bool check_writable(PyObject *o);
-/* A value to assign to elements of the dtype, which it has where that needs no broadcast; an owned reference. NULL with the
+/* A value to assign to elements of the dtype, on the device of `with`; it has the dtype where that needs no broadcast; an owned reference. NULL with the
  * exception that NumPy raises if the value does not fit. */
-ig_array *to_value(PyObject *value, ig_dtype dtype);
+ig_array *to_value(PyObject *value, ig_dtype dtype, PyObject *with);
 /* Counts a change or a read of an element of a lazy array, and evaluates the array after some of them, if that is possible. -1
  * with an exception if the user has stopped it. */
 int array_settle(PyObject *o);

@@ -378,6 +378,17 @@ static ig_array *copied_buffer(const Py_buffer *view, ig_ints shape, ig_dtype dt
     return x;
 }
 
+/* False, with an exception that has advice, if o has a dtype of NumPy that no array here has. */
+static bool has_known_dtype(PyObject *o)
+{
+    PyObject *kind = PyObject_GetAttrString(o, "dtype");
+    ig_dtype dtype = IG_DTYPE_NONE;
+    PyErr_Clear();
+    const bool known = !kind || to_dtype(kind, &dtype);
+    Py_XDECREF(kind);
+    return known;
+}
+
 ig_array *from_buffer(PyObject *o, bool borrow)
 {
     Py_buffer view;
@@ -389,9 +400,11 @@ ig_array *from_buffer(PyObject *o, bool borrow)
     ig_array *x = NULL;
     const ig_dtype dtype = format_dtype(view.format);
     if (!dtype || view.ndim > IG_MAX_NDIM || (size_t)view.itemsize != ig_dtype_bytes(dtype)) {
-        PyErr_Format(PyExc_TypeError,
-                     "a buffer of %d dimensions with elements of format '%s' is not an array here",
-                     view.ndim, view.format ? view.format : "B");
+        if (has_known_dtype(o))
+            PyErr_Format(
+                PyExc_TypeError,
+                "a buffer of %d dimensions with elements of format '%s' is not an array here",
+                view.ndim, view.format ? view.format : "B");
     } else {
         for (int i = 0; i < view.ndim; i++)
             shape[i] = view.shape[i];
@@ -445,6 +458,17 @@ static ig_array *from_method(PyObject *o)
 {
     if (PyObject_HasAttrString(o, "__dlpack__")) { /* a copy: lazy results must not change with o */
         ig_array *x = from_capsule(o, Py_None, Py_None);
+        if (!x && PyObject_CheckBuffer(o)) { /* NumPy's error for times has no advice */
+            PyObject *type, *value, *trace;
+            PyErr_Fetch(&type, &value, &trace);
+            if (has_known_dtype(o)) {
+                PyErr_Restore(type, value, trace);
+                return NULL;
+            }
+            Py_XDECREF(type);
+            Py_XDECREF(value);
+            Py_XDECREF(trace);
+        }
         return x ? copied(x) : NULL;
     }
     if (!PyObject_HasAttrString(o, "__array__"))

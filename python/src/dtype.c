@@ -105,14 +105,39 @@ static ig_dtype find_dtype(PyObject *o)
     return found;
 }
 
+/* Raises the error for a dtype that no array here has, such as NumPy's dtypes of structures, texts, times and objects. */
+static void refuse_dtype(PyObject *o)
+{
+    static const char *const rows[][3] = {
+        {"void", "V",
+         "arrays here have no structures; use a dictionary with an array for each field"},
+        {"str", "U",
+         "arrays here hold numbers and bools; keep texts in a list or an array of NumPy"},
+        {"bytes", "S",
+         "arrays here hold numbers and bools; keep texts in a list or an array of NumPy"},
+        {"datetime", "M", "arrays here have no times; use times.astype('int64') of NumPy"},
+        {"timedelta", "m", "arrays here have no times; use times.astype('int64') of NumPy"},
+        {"object", "O", "arrays here hold numbers and bools; keep objects in a list"}};
+    const char *advice = "use ingot.float32, 'float32' or 'f32'";
+    PyObject *name = PyList_Check(o) || PyDict_Check(o) ? PyUnicode_FromString("void")
+                     : PyUnicode_Check(o)
+                         ? Py_NewRef(o)
+                         : PyObject_GetAttrString(o, PyType_Check(o) ? "__name__" : "name");
+    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : "";
+    PyErr_Clear();
+    text = text ? text + strspn(text, "<>|=") : "";
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strncmp(text, rows[i][0], strlen(rows[i][0])) == 0 || *text == *rows[i][1])
+            advice = rows[i][2];
+    PyErr_Format(PyExc_TypeError, "%R is not a dtype of Ingot; %s", o, advice);
+    Py_XDECREF(name);
+}
+
 bool to_dtype(PyObject *o, ig_dtype *dtype)
 {
     *dtype = o == Py_None ? IG_DTYPE_NONE : find_dtype(o);
-    if (*dtype == IG_DTYPE_NONE && o != Py_None) {
-        PyErr_Format(PyExc_TypeError, "%R is not a dtype; use ingot.float32, 'float32' or 'f32'",
-                     o);
-        return false;
-    }
+    if (*dtype == IG_DTYPE_NONE && o != Py_None)
+        return refuse_dtype(o), false;
     return true;
 }
 
@@ -158,6 +183,12 @@ static PyObject *get_kind(PyObject *self, void *unused)
                                 : ig_isdtype(d, "unsigned integer") ? "u"
                                 : ig_isdtype(d, "complex floating") ? "c"
                                                                     : "f");
+}
+
+/* Whether the dtype is of the kind that the attribute names, as in PyTorch. */
+static PyObject *get_is_kind(PyObject *self, void *kind)
+{
+    return PyBool_FromLong(ig_isdtype(dtype_of(self), kind));
 }
 
 /* Pickled by name. */
@@ -208,6 +239,8 @@ static PyGetSetDef dtype_attributes[] = {
     {"name", get_name, NULL, "The standard's name, such as 'float32'.", NULL},
     {"itemsize", get_itemsize, NULL, "Bytes of an element.", NULL},
     {"kind", get_kind, NULL, "One letter: b, i, u, f or c.", NULL},
+    {"is_floating_point", get_is_kind, NULL, "Whether it has real floats.", "real floating"},
+    {"is_complex", get_is_kind, NULL, "Whether it has complex floats.", "complex floating"},
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyMethodDef dtype_methods[] = {

@@ -233,7 +233,7 @@ PyObject *array_getitem(PyObject *self, PyObject *key)
     }
     if (is_basic_key(key))
         return parse_key(&s, key, false) ? get_basic(self, &s) : NULL;
-    if (!enter())
+    if (!enter_with(self))
         return NULL;
     if (!parse_key(&s, key, array_shape(self).n > 1))
         return leave_failed();
@@ -296,10 +296,7 @@ ig_array *scattered(ig_array *x, ig_array *positions, ig_array *value, const cha
 
 static ig_array *count_up(ig_array *x)
 {
-    ig_array *flat = ig_arange(0, (double)ig_size(x), 1, IG_I64);
-    const char *device = ig_array_device(x);
-    flat = ig_reshape(flat, ig_shape(x));
-    return device ? ig_to_device(flat, device) : flat;
+    return ig_reshape(ig_arange(0, (double)ig_size(x), 1, IG_I64), ig_shape(x));
 }
 
 ig_array *array_updated(ig_array *x, PyObject *key, ig_array *value, const char *how)
@@ -362,7 +359,7 @@ int array_setitem(PyObject *self, PyObject *key, PyObject *value)
         return -1;
     subscript s;
     const bool basic = is_basic_key(key);
-    if (!basic && !enter())
+    if (!basic && !enter_with(self))
         return -1;
     const bool parsed = parse_key(&s, key, false);
     if (!basic)
@@ -377,8 +374,8 @@ int array_setitem(PyObject *self, PyObject *key, PyObject *value)
         region_index(&r, s.item, s.n);
         return array_store(self, &r, value) ? 0 : -1;
     }
-    ig_array *v = to_value(value, array_dtype(self));
-    if (!v || !enter()) {
+    ig_array *v = to_value(value, array_dtype(self), self);
+    if (!v || !enter_with(self)) {
         ig_release(v);
         return -1;
     }
@@ -432,71 +429,143 @@ static void at_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-static PyObject *at_update(PyObject *self, PyObject *value, const char *how)
+/* The function of ingot._at for a mode of JAX. */
+static PyObject *at_in_mode(const at_object *o, const char *function, const char *how,
+                            PyObject *value, PyObject *mode)
 {
-    const at_object *o = (at_object *)self;
-    if (!o->key)
-        return PyErr_Format(PyExc_TypeError, "give the place first: x.at[i].%s(y)", how);
-    if (!enter())
-        return NULL;
-    ig_array *v = to_array(value);
-    return leave_with(v ? array_updated(array_of(o->array), o->key, v, how) : NULL);
+    PyObject *module = PyImport_ImportModule("ingot._at");
+    PyObject *made =
+        !module ? NULL
+        : how   ? PyObject_CallMethod(module, function, "OOsOO", o->array, o->key, how, value, mode)
+                : PyObject_CallMethod(module, function, "OOOO", o->array, o->key, mode, value);
+    Py_XDECREF(module);
+    return made;
 }
 
-static PyObject *at_set(PyObject *self, PyObject *v) { return at_update(self, v, "set"); }
-static PyObject *at_add(PyObject *self, PyObject *v) { return at_update(self, v, "add"); }
-static PyObject *at_multiply(PyObject *self, PyObject *v) { return at_update(self, v, "multiply"); }
-static PyObject *at_min(PyObject *self, PyObject *v) { return at_update(self, v, "min"); }
-static PyObject *at_max(PyObject *self, PyObject *v) { return at_update(self, v, "max"); }
-
-static PyObject *at_subtract(PyObject *self, PyObject *v)
+static bool at_has_place(const at_object *o, const char *how)
 {
-    PyObject *minus = PyNumber_Negative(v), *result = minus ? at_update(self, minus, "add") : NULL;
+    if (!o->key)
+        PyErr_Format(PyExc_TypeError, "give the place first: x.at[i].%s(y)", how);
+    return o->key != NULL;
+}
+
+/* JAX's order for division and powers: repeated places multiply their values, and join(x, products) is the result. */
+static PyObject *at_update(PyObject *self, PyObject *args, PyObject *options, const char *how,
+                           ig_array *(*join)(ig_array *, ig_array *))
+{
+    static char *names[] = {"", "indices_are_sorted", "unique_indices", "mode", NULL};
+    const at_object *o = (at_object *)self;
+    PyObject *value, *mode = Py_None;
+    int sorted, unique; /* hints */
+    if (!PyArg_ParseTupleAndKeywords(args, options, "O|$ppO", names, &value, &sorted, &unique,
+                                     &mode) ||
+        !at_has_place(o, how))
+        return NULL;
+    if (mode != Py_None)
+        return at_in_mode(o, "update", how, value, mode);
+    if (!enter_with(o->array))
+        return NULL;
+    ig_array *x = array_of(o->array), *v = to_array(value);
+    if (!join)
+        return leave_with(v ? array_updated(x, o->key, v, how) : NULL);
+    ig_array *products =
+        v ? array_updated(ig_ones_like(x, ig_dtype_of(x)), o->key, v, "multiply") : NULL;
+    return leave_with(products ? join(x, products) : NULL);
+}
+
+static PyObject *at_set(PyObject *self, PyObject *v, PyObject *options)
+{
+    return at_update(self, v, options, "set", NULL);
+}
+static PyObject *at_add(PyObject *self, PyObject *v, PyObject *options)
+{
+    return at_update(self, v, options, "add", NULL);
+}
+static PyObject *at_multiply(PyObject *self, PyObject *v, PyObject *options)
+{
+    return at_update(self, v, options, "multiply", NULL);
+}
+static PyObject *at_min(PyObject *self, PyObject *v, PyObject *options)
+{
+    return at_update(self, v, options, "min", NULL);
+}
+static PyObject *at_max(PyObject *self, PyObject *v, PyObject *options)
+{
+    return at_update(self, v, options, "max", NULL);
+}
+static PyObject *at_divide(PyObject *self, PyObject *v, PyObject *options)
+{
+    return at_update(self, v, options, "divide", ig_divide);
+}
+static PyObject *at_power(PyObject *self, PyObject *v, PyObject *options)
+{
+    return at_update(self, v, options, "power", ig_pow);
+}
+
+static PyObject *at_subtract(PyObject *self, PyObject *v, PyObject *options)
+{
+    PyObject *value = PyTuple_Size(v) == 1 ? PyTuple_GetItem(v, 0) : NULL, *result = NULL;
+    PyObject *minus = value ? PyNumber_Negative(value) : Py_NewRef(Py_None);
+    PyObject *given = !minus ? NULL : value ? PyTuple_Pack(1, minus) : Py_NewRef(v);
+    if (given)
+        result = at_update(self, given, options, "add", NULL);
     Py_XDECREF(minus);
+    Py_XDECREF(given);
     return result;
 }
 
-/* JAX's order: repeated places multiply their values, and op joins the array and the products. */
-static PyObject *at_by_product(PyObject *self, PyObject *value, const char *how,
-                               ig_array *(*op)(ig_array *, ig_array *))
+static PyObject *at_get(PyObject *self, PyObject *args, PyObject *options)
 {
+    static char *names[] = {"indices_are_sorted", "unique_indices", "mode", "fill_value", NULL};
     const at_object *o = (at_object *)self;
-    if (!o->key)
-        return PyErr_Format(PyExc_TypeError, "give the place first: x.at[i].%s(y)", how);
-    if (!enter())
+    PyObject *mode = Py_None, *fill = Py_None;
+    int sorted, unique;
+    if (!PyArg_ParseTupleAndKeywords(args, options, "|$ppOO", names, &sorted, &unique, &mode,
+                                     &fill))
         return NULL;
-    ig_array *x = array_of(o->array), *v = to_array(value);
-    ig_array *products =
-        v ? array_updated(ig_ones_like(x, ig_dtype_of(x)), o->key, v, "multiply") : NULL;
-    return leave_with(products ? op(x, products) : NULL);
-}
-
-static PyObject *at_divide(PyObject *self, PyObject *v)
-{
-    return at_by_product(self, v, "divide", ig_divide);
-}
-static PyObject *at_power(PyObject *self, PyObject *v)
-{
-    return at_by_product(self, v, "power", ig_pow);
-}
-
-static PyObject *at_get(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    const at_object *o = (at_object *)self;
+    if (o->key && (mode != Py_None || fill != Py_None))
+        return at_in_mode(o, "get", NULL, fill, mode);
     return o->key ? array_getitem(o->array, o->key) : Py_NewRef(o->array);
 }
 
+/* The elements at the place after a function of arrays. */
+static PyObject *at_apply(PyObject *self, PyObject *args, PyObject *options)
+{
+    const at_object *o = (at_object *)self;
+    PyObject *module = at_has_place(o, "apply") ? PyImport_ImportModule("ingot._at") : NULL;
+    PyObject *apply = module ? PyObject_GetAttrString(module, "apply") : NULL;
+    PyObject *first = apply ? PyTuple_Pack(2, o->array, o->key) : NULL;
+    PyObject *all = first ? PySequence_Concat(first, args) : NULL;
+    PyObject *result = all ? PyObject_Call(apply, all, options) : NULL;
+    Py_XDECREF(module);
+    Py_XDECREF(apply);
+    Py_XDECREF(first);
+    Py_XDECREF(all);
+    return result;
+}
+
+#define UPDATE(name, text) \
+    { \
+#name, (PyCFunction)(void (*)(void))at_##name, METH_VARARGS | METH_KEYWORDS, \
+            #name "(value, /, *, mode=None)\n--\n\n" text \
+    }
 static PyMethodDef at_methods[] = {
-    {"set", at_set, METH_O, "set(value, /)\n--\n\nA copy of the array with value at the place."},
-    {"add", at_add, METH_O, "add(value, /)\n--\n\nWith value added; repeated places add up."},
-    {"subtract", at_subtract, METH_O, "subtract(value, /)\n--\n\nWith value subtracted."},
-    {"multiply", at_multiply, METH_O, "multiply(value, /)\n--\n\nMultiplied by value."},
-    {"divide", at_divide, METH_O, "divide(value, /)\n--\n\nDivided by value."},
-    {"power", at_power, METH_O, "power(value, /)\n--\n\nRaised to value."},
-    {"min", at_min, METH_O, "min(value, /)\n--\n\nWith the smaller of both."},
-    {"max", at_max, METH_O, "max(value, /)\n--\n\nWith the larger of both."},
-    {"get", at_get, METH_NOARGS, "get()\n--\n\nThe elements at the place."},
+    UPDATE(set, "A copy of the array with value at the place."),
+    UPDATE(add, "With value added; repeated places add up."),
+    UPDATE(subtract, "With value subtracted."),
+    UPDATE(multiply, "Multiplied by value."),
+    {"mul", (PyCFunction)(void (*)(void))at_multiply, METH_VARARGS | METH_KEYWORDS,
+     "mul(value, /, *, mode=None)\n--\n\nThe same as multiply."},
+    UPDATE(divide, "Divided by value."),
+    UPDATE(power, "Raised to value."),
+    UPDATE(min, "With the smaller of both."),
+    UPDATE(max, "With the larger of both."),
+    {"apply", (PyCFunction)(void (*)(void))at_apply, METH_VARARGS | METH_KEYWORDS,
+     "apply(f, /, *, mode=None)\n--\n\nWith f of the elements at the place. At repeated places f "
+     "is "
+     "applied once."},
+    {"get", (PyCFunction)(void (*)(void))at_get, METH_VARARGS | METH_KEYWORDS,
+     "get(*, mode=None, fill_value=None)\n--\n\nThe elements at the place."},
     {NULL, NULL, 0, NULL},
 };
 static PyType_Slot at_slots[] = {

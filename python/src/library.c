@@ -57,6 +57,12 @@ static struct {
 static _Thread_local uint64_t
     entered; /* the parities of the thread's open calls, the last one lowest */
 
+/* The call that made the device of its arrays the current one, counted from 1, and the device before. */
+static _Thread_local struct {
+    int depth, call;
+    const char *before;
+} followed;
+
 bool enter(void)
 {
     if (ig_scope_begin() != IG_OK) {
@@ -66,6 +72,26 @@ bool enter(void)
     const unsigned parity = calls.generation & 1;
     calls.inside[parity]++;
     entered = entered << 1 | parity;
+    followed.depth++;
+    return true;
+}
+
+void follow_device(PyObject *o)
+{
+    if (followed.call || !is_array(o))
+        return;
+    const char *here = ig_array_device(array_of(o)), *before = ig_device();
+    if (strcmp(here, before) == 0 || ig_set_device(here) != IG_OK)
+        return;
+    followed.call = followed.depth;
+    followed.before = before;
+}
+
+bool enter_with(PyObject *o)
+{
+    if (!enter())
+        return false;
+    follow_device(o);
     return true;
 }
 
@@ -84,6 +110,10 @@ static void begin_generations(void)
 void leave(void)
 {
     ig_scope_end();
+    if (followed.call == followed.depth--) {
+        followed.call = 0;
+        ig_set_device(followed.before);
+    }
     calls.inside[entered & 1]--;
     entered >>= 1;
     if (calls.n[0] || calls.n[1])

@@ -61,7 +61,7 @@ static bool setup(PyObject *module)
                                    transform_functions, compiled_functions, library_functions,
                                    onnx_functions,      text_functions,     kernel_functions,
                                    team_functions,      view_functions,     loops_functions,
-                                   trace_functions};
+                                   trace_functions,     generate_functions};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (PyModule_AddFunctions(module, tables[i]) < 0)
             return false;
@@ -69,7 +69,7 @@ static bool setup(PyObject *module)
            PyModule_AddStringConstant(module, "__version__", ig_version()) == 0 &&
            dtype_setup(module) && array_setup(module) && ops_setup(module) &&
            compiled_setup(module) && onnx_setup(module) && text_setup(module) &&
-           add_methods(module);
+           generate_setup(module) && add_methods(module);
 }
 
 PyMODINIT_FUNC PyInit__ingot(void);

@@ -91,6 +91,8 @@ PyObject *element_constant(PyObject *o, int64_t offset)
     const array_object *root = object(array_root(o));
     const char *data = object(o)->view && object(o)->view->part ? NULL : known_elements(root);
     const ig_dtype dtype = ig_dtype_of(root->x);
+    if (data && strcmp(ig_array_device(root->x), "cpu") != 0)
+        return NULL; /* a constant, whose element stays on its device */
     return data ? number_new(data + offset * (int64_t)ig_dtype_bytes(dtype), dtype) : NULL;
 }
 

@@ -19,6 +19,7 @@ typedef struct op_entry {
     const struct op_entry *logical; /* the op for bools: any for max; or NULL */
     int view;                       /* of results that NumPy gives as views: see view_op_find */
     bool places;                    /* makes arrays: takes device */
+    bool flattens;                  /* take: without an axis it takes from all elements */
     bool casts;                     /* astype: with copy=False the array itself may be the result */
     bool along; /* dim= selects PyTorch's function, with other results: see _tensor.py */
     bool
@@ -96,6 +97,8 @@ static bool set_arrays(arguments *a, ig_arg *to, PyObject *list)
         return false;
     if (n > INT_MAX)
         return PyErr_SetString(PyExc_ValueError, "a list of more than 2147483647 arrays"), false;
+    for (Py_ssize_t i = 0; i < n; i++)
+        follow_device(PyList_GetItem(list, i));
     ig_array **all = room_for(a, n);
     for (Py_ssize_t i = 0; i < n; i++)
         if (!all || !(all[i] = to_array(PyList_GetItem(list, i))))
@@ -483,6 +486,18 @@ static bool keeps_dtype(const arguments *a)
     return !copies && dtype == ig_dtype_of(a->arg[0].u.array);
 }
 
+/* Whether the op is take without an axis of an array of several dimensions. */
+static bool takes_flat(const arguments *a)
+{
+    if (!a->entry->flattens || a->arg[0].name || ig_ndim(a->arg[0].u.array) == 1)
+        return false;
+    for (int i = 1; i < a->n; i++)
+        if (a->arg[i].kind != IG_ARG_NONE &&
+            (a->arg[i].name ? strcmp(a->arg[i].name, "axis") == 0 : i == 2))
+            return false;
+    return true;
+}
+
 /* Reads the arguments and builds the results; leaves the open scope. */
 static PyObject *call_with(arguments *a, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
@@ -498,6 +513,8 @@ static PyObject *call_with(arguments *a, PyObject *const *args, Py_ssize_t n, Py
     }
     if (is_logical(a))
         a->entry = e = e->logical;
+    if (takes_flat(a) && !(a->arg[0].u.array = ig_flatten(a->arg[0].u.array, 0, -1)))
+        return leave_failed();
     if (e->view >= 0)
         a->first = first_array(e, args, n, names);
     PyObject *first = keeps_dtype(a) ? first_array(e, args, n, names) : NULL;
@@ -537,7 +554,11 @@ static PyObject *call(const op_entry *e, PyObject *first, PyObject *const *args,
         args = shifted;
         n++;
     }
-    PyObject *result = enter() ? call_with(&a, args, n, names) : NULL;
+    if (!enter())
+        return NULL;
+    for (Py_ssize_t i = 0; i < n + (names ? PyTuple_Size(names) : 0); i++)
+        follow_device(args[i]);
+    PyObject *result = call_with(&a, args, n, names);
     Py_XDECREF(a.kept);
     return result;
 }
@@ -620,6 +641,7 @@ static bool entry_init(op_entry *e, const ig_op *op)
     e->op = op;
     e->view = view_op_find(op->name);
     e->casts = strcmp(op->name, "astype") == 0;
+    e->flattens = strcmp(op->name, "take") == 0;
     e->places = strcmp(op->cls, "source") == 0 || strstr(op->name, "fftfreq") || e->casts;
     e->function = (PyMethodDef){op->name, (PyCFunction)(void (*)(void))op_function,
                                 METH_FASTCALL | METH_KEYWORDS, op_doc(op, e->places)};

@@ -327,6 +327,15 @@ static PyObject *fn_number(PyObject *self, PyObject *o)
     return wrap_number(x);
 }
 
+/* The array o, a scalar, as a number. */
+static PyObject *fn_as_number(PyObject *self, PyObject *o)
+{
+    (void)self;
+    if (!enter())
+        return NULL;
+    return wrap_number(to_array(o));
+}
+
 /* The operand o as a strong array of f64 or i64; NULL without an exception if it is no real number. */
 static ig_array *operand(PyObject *o)
 {
@@ -409,5 +418,6 @@ PyMethodDef trace_functions[] = {
     {"_placeholder", fn_placeholder, METH_VARARGS, NULL},
     {"_number_placeholder", fn_number_placeholder, METH_O, NULL},
     {"_number", fn_number, METH_O, NULL},
+    {"_as_number", fn_as_number, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -428,11 +428,11 @@ static bool find_source(PyObject *value, ig_dtype dtype, source *s)
     return s->data != NULL;
 }
 
-ig_array *to_value(PyObject *value, ig_dtype dtype)
+ig_array *to_value(PyObject *value, ig_dtype dtype, PyObject *with)
 {
     uint64_t bits[2] = {0};
     ig_array *x = NULL;
-    if (!enter())
+    if (!enter_with(with))
         return NULL;
     if (is_number(value) && !PyComplex_Check(value)) {
         const int known = number_bits(value, dtype, bits);
@@ -507,7 +507,7 @@ bool array_store(PyObject *o, const region *r, PyObject *value)
         if (known && open_calls() == 0 && write_directly(root, r, &s, false))
             return true;
     }
-    ig_array *x = to_value(value, part);
+    ig_array *x = to_value(value, part, (PyObject *)root);
     if (x && hasten(root, &x) < 0) {
         ig_release(x);
         x = NULL;

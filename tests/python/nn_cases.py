@@ -42,6 +42,9 @@ def _modules():
         Conv2d(4, 6, kernel_size=(3, 2), padding='same', dilation=2)
         Conv2d(4, 6, kernel_size=3, stride=2, padding=1, bias=False)
         Conv2d(4, 8, 3, groups=2, dilation=2)
+        Conv2d(4, 4, 3, padding=1, groups=4)
+        Conv2d(4, 8, (2, 3), stride=2, groups=4)
+        ConvTranspose2d(4, 8, 3, stride=2, groups=4)
         Conv2d(4, 6, 3, padding=1, padding_mode='reflect')
         Conv2d(4, 6, 3, padding='same', padding_mode='circular')
         Conv2d(4, 4, 1, padding_mode='replicate', padding=2)
@@ -118,6 +121,14 @@ def _modules():
     yield "Transformer(8, 2, 1, 1, 12)", [query, memory], False
     yield "Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Sequential(nn.Linear(8, 3), nn.Tanh()))", [ROWS], False
     yield "Sequential(nn.Conv2d(4, 6, 3, padding=1), nn.BatchNorm2d(6), nn.ReLU(inplace=True), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(54, 2))", [IMAGE], True
+    tokens = (2, 6, 8)
+    yield "SwiGLU(8, 20)", [tokens], False
+    yield "SwiGLU(8, 3, bias=True)", [(5, 8)], False
+    for text in ("RoPE()", "RoPE(6, base=100.0)", "RoPE(traditional=True)", "RoPE(4, True, 500.0, 0.5)", "GroupedQueryAttention(8, 4, 2)",
+                 "GroupedQueryAttention(8, 4, 1, nn.RoPE(), bias=True)", "GroupedQueryAttention(8, 2, rope=nn.RoPE(2), head_width=6)"):
+        yield text, [tokens], False
+    yield "GroupedQueryAttention(8, 4, 2)", [tokens, (6, 6)], False
+    yield "PatchEmbedding(4, 5, (3, 7))", [IMAGE], False
     losses = {"": [ROWS, ROWS], "BCELoss": [("unit", ROWS), ("unit", ROWS)], "BCEWithLogitsLoss": [ROWS, ("unit", ROWS)],
               "KLDivLoss": [ROWS, ("unit", ROWS)], "NLLLoss": [(5, 4), CLASSES], "CrossEntropyLoss": [(5, 4), CLASSES],
               "MultiMarginLoss": [(5, 4), CLASSES], "PoissonNLLLoss": [ROWS, ("unit", ROWS)], "GaussianNLLLoss": [ROWS, ROWS, ("unit", ROWS)],

@@ -142,6 +142,10 @@ def errors():
     raises("broadcast", ig.ShapeError, lambda: x + ig.ones(4))
     raises("axis", IndexError, lambda: ig.sum(x, axis=2))
     raises("dtype", TypeError, lambda: ig.bitwise_and(x, x))
+    for kind, word in (([("a", "i4")], "dictionary"), ("U5", "texts"), (bytes, "texts"), ("<M8[D]", "times"), (object, "list"), ("f9", "'f32'")):
+        raises(f"dtype {kind}", TypeError, lambda: ig.zeros(2, dtype=kind), word)
+        if word != "'f32'":
+            raises(f"an array of dtype {kind}", TypeError, lambda: ig.asarray(np.zeros(2, dtype=kind)), word)
     raises("keyword", TypeError, lambda: ig.sum(x, axs=0))
     raises("missing", TypeError, lambda: ig.reshape(x))
     raises("many", TypeError, lambda: ig.exp(x, x))

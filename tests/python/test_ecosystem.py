@@ -22,6 +22,13 @@ def test_pandas():
     same("loc", frame.loc[v > 1.5].to_numpy(), np.array([[2.0, 5], [3, 6]]))
     same("assign", frame.assign(c=v)["c"].to_numpy(), np.array([1.0, 2, 3]))
     same("Series", pd.Series(v).to_numpy(), np.array([1.0, 2, 3]))
+    same("groupby", frame.groupby(ig.asarray([1, 0, 1])).sum().to_numpy(), np.array([[2.0, 5], [4, 10]]))
+    same("groupby of a column", frame["a"].groupby(ig.asarray([1, 0, 1])).sum().to_numpy(), np.array([2.0, 4]))
+    check("groupby(by=)", len(frame.groupby(by=ig.asarray([1, 0, 1]))) == 2)
+    check("groupby(level=)", frame.groupby(level=0).sum().equals(frame))
+    codes, values = pd.factorize(ig.asarray([3, 1, 3]))
+    check("factorize", codes.tolist() == [0, 1, 0] and values.tolist() == [3, 1])
+    check("unique", pd.unique(ig.asarray([3, 1, 3])).tolist() == [3, 1] and list(pd.Categorical(ig.asarray([3, 1, 3])).codes) == [1, 0, 1])
     check("isin", frame["a"].isin(v[1:]).tolist() == [False, True, True])
     frame.loc[v > 2.5, "b"] = 0
     frame[v > 1.5] = ig.asarray(-1.0)
@@ -87,6 +94,8 @@ def test_safetensors():
         save_file({"w": ig.asarray(X).T, "b": ig.arange(3)}, path)
         same("a view", load_file(path)["w"], X.T)
         same("integers", load_file(path)["b"], np.arange(3))
+        raises("bfloat16, which NumPy lacks", AttributeError, lambda: save_file({"w": ig.ones(2, dtype="bfloat16")}, path), "ig.save")
+        raises("its address", AttributeError, lambda: ig.ones(2, dtype="bfloat16").ctypes, "ig.save")
 
 
 def test_pyarrow():
@@ -170,9 +179,10 @@ def test_matplotlib():
 
 for name, test in list(globals().items()):
     if name.startswith("test_"):
-        module = {"test_sklearn": "sklearn"}.get(name, name.removeprefix("test_"))
-        if importlib.util.find_spec(module) is None:
-            skip(name, f"{module} is not installed")
+        modules = {"test_zarr": ["zarr", "xarray"]}.get(name, [name.removeprefix("test_")])
+        absent = [module for module in modules if importlib.util.find_spec(module) is None]
+        if absent:
+            skip(name, f"{absent[0]} is not installed")
         else:
             attempt(name, test)
 finish()

@@ -330,7 +330,84 @@ def mistakes():
     says("condition", TypeError, ["one bool"], lambda: lax.while_loop(lambda c: c, lambda c: c, x))
     says("branches", TypeError, ["the result", "branch"], lambda: lax.cond(x.sum() > 0, lambda v: v, lambda v: v.sum(), x))
     raises("reads an element", Exception, lambda: lax.scan(lambda c, r: (c + 1 if float(r) > 0 else c, None), 0.0, x))
-    says("unknown", AttributeError, ["psum"], lambda: lax.psum)
+    says("unknown", AttributeError, ["all_to_all", "team"], lambda: lax.all_to_all)
+    says("no axis", NameError, ["psum", "'i'", "axis_name='i'"], lambda: lax.psum(x, "i"))
+    says("a gradient inside", ValueError, ["psum", "outside of the vmap"],
+         lambda: ig.vmap(ig.grad(lambda v: lax.psum(v * v, "i")), axis_name="i")(x))
+    says("axes of dot_general", ig.ShapeError, ["contracting axis 0", "3", "4"], lambda: lax.dot_general(x, f64(4), (((0,), (0,)), ((), ()))))
+    says("a window", ig.ShapeError, ["window"], lambda: lax.reduce_window(x, 0.0, lax.add, (4,), (1,), "VALID"))
+
+
+def products_of_rows():
+    """Products that read no carry are computed for all rows before the loop, with the same results and gradients."""
+    w, u, m = f64(3, 4, scale=0.5), f64(4, 4, scale=0.5), f64(4, 3)
+    both("products of rows", lambda h, x: (ig.tanh(x @ w + h @ u), (m @ x) * h), f64(4), f64(6, 3))
+    both("of matrices and of other products", lambda h, x: (ig.tanh(x["a"] @ w @ u + h), ig.sum((x["a"] @ w) * h) + x["b"] @ x["b"]),
+         f64(2, 4), {"a": f64(5, 2, 3), "b": f64(5, 3)})
+    xs = f64(6, 2, 3)
+    of = lambda w: (lax.scan(lambda h, x: (ig.tanh(x @ w + h @ u), None), ig.zeros((2, 4), dtype="float64"), xs)[0] ** 2).sum()  # noqa: E731
+    check("one product", "m=12 n=4 k=3" in ig.explain(of)(w), ig.explain(of)(w))
+    g, h = np.asarray(ig.grad(of)(w)), 1e-6
+    near = [[float(of(w.at[i, k].add(h)) - of(w.at[i, k].add(-h))) / (2 * h) for k in range(4)] for i in range(3)]
+    same("the gradient of the matrix", g, np.array(near), 1e-6)
+    slices = ig.vmap(lambda w: of(w))(ig.stack([w, w * 2]))
+    same("in vmap", slices, np.array([float(of(w)), float(of(w * 2))]), 1e-12)
+
+
+def collectives():
+    """Functions of all slices of a vmap against the whole array, also in grad and jit."""
+    x, a = f64(4, 3), ig.arange(4)
+    want = np.asarray(x)
+    over = lambda f, *args, **kw: ig.vmap(f, axis_name="i", **kw)(*args)  # noqa: E731
+    same("psum", over(lambda v: v - lax.psum(v, "i"), x), want - want.sum(0), 1e-12)
+    same("pmean", over(lambda v: lax.pmean(v * 2, "i"), x), np.broadcast_to(want.mean(0) * 2, (4, 3)), 1e-12)
+    same("pmax", over(lambda v: lax.pmax(v.sum(), "i") - lax.pmin(v.sum(), "i"), x), np.full(4, np.ptp(want.sum(1))), 1e-12)
+    same("a container", over(lambda v: lax.psum({"a": v, "b": [1]}, "i")["b"][0] + lax.axis_size("i"), a), np.full(4, 8))
+    same("axis_index", over(lambda v: v * 10 + lax.axis_index("i"), a), np.arange(4) * 11)
+    same("all_gather", over(lambda v: lax.all_gather(v, "i"), a), np.broadcast_to(np.arange(4), (4, 4)))
+    same("tiled", over(lambda v: lax.all_gather(v, "i", axis=1, tiled=True), x.reshape(4, 1, 3))[2], want.reshape(1, 12))
+    same("ppermute", over(lambda v: lax.ppermute(v, "i", [(0, 1), (1, 0), (2, 3)]), a + 1), np.array([2, 1, 0, 3]))
+    same("pshuffle", over(lambda v: lax.pshuffle(v, "i", [3, 2, 1, 0]), a), np.arange(4)[::-1])
+    same("another axis", over(lambda v, w: lax.psum(v * w, "i"), x, 2.0, in_axes=(1, None))[1], want.sum(1) * 2, 1e-12)
+    same("in jit", ig.jit(lambda x: over(lambda v: v / lax.psum(v, "i"), x))(x), want / want.sum(0), 1e-12)
+    f = lambda x: (over(lambda v: v * lax.psum(v, "i"), x)).sum()  # noqa: E731
+    same("in grad", ig.grad(f)(x), np.broadcast_to(2 * want.sum(0), (4, 3)), 1e-12)
+    two = ig.vmap(ig.vmap(lambda v: v - lax.psum(v, "k"), axis_name="k"), axis_name="i")
+    same("the inner of two", two(x), want - want.sum(1, keepdims=True), 1e-12)
+
+
+def shapes():
+    """dot_general, reduce, reduce_window and image.resize against their definitions, or JAX."""
+    a, b = f64(2, 3, 4, 5), f64(4, 6, 2, 3)
+    same("dot_general", lax.dot_general(a, b, (((1, 2), (3, 0)), ((0,), (2,)))), np.einsum("bijk,jmbi->bkm", np.asarray(a), np.asarray(b)), 1e-12)
+    same("pad", lax.pad(ig.arange(6).reshape(2, 3), 9, [(1, 0, 1), (-1, 2, 2)]),
+         np.array([[9] * 8, [9, 9, 1, 9, 9, 2, 9, 9], [9] * 8, [9, 9, 4, 9, 9, 5, 9, 9]]))
+    same("reduce", lax.reduce(a, 1.0, lax.add, (1, 3)), np.asarray(a).sum((1, 3)) + 1, 1e-12)
+    same("reduce by a function", lax.reduce(a, 0.0, lambda p, q: p + q, (-1,)), np.asarray(a).sum(-1), 1e-12)
+    x = f64(5, 7)
+    padded = np.pad(np.asarray(x), ((0, 1), (1, 1)), constant_values=-np.inf)
+    want = np.array([[padded[i:i + 2, k:k + 3].max() for k in range(0, 7, 2)] for i in range(0, 5)])
+    for name, f in (("max", lax.max), ("a function", lambda p, q: ig.where(p > q, p, q))):
+        same(f"reduce_window by {name}", lax.reduce_window(x, -np.inf, f, (2, 3), (1, 2), "SAME"), want)
+    same("apart", lax.reduce_window(x, 0.0, lax.add, (2, 1), (2, 3), "VALID", window_dilation=(2, 1)), (np.asarray(x)[:-2:2, ::3] + np.asarray(x)[2::2, ::3]), 1e-12)
+    try:
+        import jax
+    except ImportError:
+        return
+    images, kernel = rng.standard_normal((2, 5, 6, 3)).astype("f4"), rng.standard_normal((3, 2, 3, 4)).astype("f4")
+    for steps, padding, options in (((2, 2), "SAME", {}), ((3, 1), "VALID", {}), ((4, 2), "SAME", {"rhs_dilation": (2, 1)}), ((1, 2), [(1, 0), (2, 1)], {}),
+                                    ((2, 3), "SAME", {"transpose_kernel": True}), ((2, 1), [(1, 1), (0, 1)], {"use_consistent_padding": True})):
+        given = np.swapaxes(kernel, 2, 3) if "transpose_kernel" in options else kernel
+        same(f"conv_transpose {steps} {padding} {options}", lax.conv_transpose(ig.asarray(images), ig.asarray(given), steps, padding, **options),
+             jax.lax.conv_transpose(images, given, steps, padding, **options), 2e-5)
+    same("conv_transpose by names", lax.conv_transpose(images[0], kernel[0], (2,), "SAME", dimension_numbers=("HNC", "HIO", "NCH")),
+         jax.lax.conv_transpose(images[0], kernel[0], (2,), "SAME", dimension_numbers=("HNC", "HIO", "NCH")), 2e-5)
+    same("gaps with negative margins", lax.conv_general_dilated(images, kernel, (1, 2), [(-1, 2), (0, -3)], (2, 3), (1, 1), ("NHWC", "HWIO", "NHWC")),
+         jax.lax.conv_general_dilated(images, kernel, (1, 2), [(-1, 2), (0, -3)], (2, 3), (1, 1), ("NHWC", "HWIO", "NHWC")), 2e-5)
+    image = rng.standard_normal((5, 8, 2)).astype("f4")
+    for method in ("nearest", "bilinear", "cubic", "lanczos3", "lanczos5"):
+        for shape, antialias in (((9, 3, 2), True), ((9, 3, 2), False), ((2, 17, 3), True)):
+            same(f"resize {method} {shape}", ig.image.resize(image, shape, method, antialias), jax.image.resize(image, shape, method, antialias), 2e-5)
 
 
 def long():
@@ -347,6 +424,6 @@ def pure(n):
     return c
 
 
-for test in (scans, captured, numbers, whiles, branches, nested, recomputed, walks, associative, slices, mistakes, long):
+for test in (scans, captured, numbers, whiles, branches, nested, recomputed, walks, associative, slices, mistakes, products_of_rows, collectives, shapes, long):
     attempt(test.__name__, test)
 finish()

@@ -4,12 +4,14 @@ RECORD=1 it writes that file."""
 import json
 import os
 import zlib
+from types import SimpleNamespace
 
 from against import attempt, check, finish, ig, np
 from nn_cases import FUNCTIONS, MODULES
 
 try:
     import torch
+    import torch_blocks
 except ImportError:
     torch = None
 RECORD = os.environ.get("RECORD") == "1"
@@ -97,7 +99,7 @@ def ours(text, shapes, training, seed):
 def theirs(text, shapes, training, seed):
     rng = np.random.default_rng(seed)
     given = inputs_of(shapes, rng)
-    net = eval("nn." + text, {"nn": torch.nn})
+    net = eval("nn." + text, {"nn": SimpleNamespace(**{**vars(torch.nn), **vars(torch_blocks)})})
     weights = weights_of({name: tuple(x.shape) for name, x in net.state_dict().items()}, rng)
     net.load_state_dict({name: torch.from_numpy(np.asarray(x)) for name, x in weights.items()})
     net.train(training)
@@ -119,6 +121,8 @@ def module(text, shapes, training):
     if torch:
         other, want, other_names = theirs(text, shapes, training, seed)
         check(f"{name}: names", sorted(net.state_dict()) == sorted(other.state_dict()), f"{sorted(net.state_dict())}")
+        lines = [sorted(repr(n).replace("NonDynamicallyQuantizable", "").replace("(inplace=True)", "()").splitlines()) for n in (net, other)]
+        check(f"{name}: text", lines[0] == lines[1], f"{repr(net):.400}")
         check(f"{name}: order", names == other_names, f"{names} {other_names}")
         check(name, close(got, want), f"{[np.abs(g - w).max() if np.shape(g) == np.shape(w) and np.size(g) else (np.shape(g), np.shape(w)) for g, w in zip(got, want)]}")
         if RECORD:

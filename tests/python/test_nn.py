@@ -1,4 +1,9 @@
 """Modules, optimizers and batches: gradients by name, state, training against NumPy's formulas."""
+import os
+import re
+import subprocess
+import sys
+
 from against import attempt, check, finish, ig, np, raises, rng, same
 
 nn, optim, data = ig.nn, ig.optim, ig.data
@@ -48,12 +53,32 @@ def layers():
     check("group norm", nn.GroupNorm(3, 3)(x).shape == x.shape)
     t = ig.asarray(rng.standard_normal((2, 5, 12)).astype("f4"))
     check("attention", nn.MultiHeadAttention(12, 3)(t, is_causal=True).shape == t.shape)
+    grouped = nn.GroupedQueryAttention(12, 6, 2, nn.RoPE())
+    same("causal grouped queries", grouped(t, is_causal=True), np.asarray(grouped(t, ig.tril(ig.ones((5, 5), dtype=ig.bool)))), 1e-6)
+    same("an offset turns queries and keys alike", grouped(t, offset=7), np.asarray(grouped(t)), 1e-5)
+    raises("heads that do not divide", ValueError, lambda: nn.GroupedQueryAttention(12, 6, 4), "divide")
+    raises("patches that do not divide", ValueError, lambda: nn.PatchEmbedding(3, 5, 3)(x), "pad or resize")
     check("embedding", nn.Embedding(10, 4)(ig.asarray([[1, 2], [3, 4]])).shape == (2, 2, 4))
     y = np.asarray(nn.LayerNorm(12)(t))
     check("layer norm", abs(y.mean()) < 1e-4 and abs(y.std() - 1) < 1e-2)
     check("dropout", float((nn.Dropout(0.5)(ig.ones(1000)) == 0).sum()) > 300)
     check("no dropout", float(nn.Dropout(0.5).eval()(ig.ones(10)).sum()) == 10)
     net = nn.Sequential(nn.Linear(12, 4), nn.gelu, nn.Linear(4, 1))
+    net.heads = nn.ModuleList([nn.ReLU(), nn.Dropout(), nn.Dropout()])
+    text = """Sequential(
+  (0): Linear(in_features=12, out_features=4, bias=True)
+  (1): gelu
+  (2): Linear(in_features=4, out_features=1, bias=True)
+  (heads): ModuleList(
+    (0): ReLU()
+    (1-2): 2 x Dropout(p=0.5, inplace=False)
+  )
+)"""
+    check("text", repr(net) == text, repr(net))
+    del net.heads
+    holder = nn.Module()
+    holder.blocks, holder.by_name, holder.weight = [nn.Tanh()], {"a": nn.Identity()}, ig.ones(2)
+    check("text of modules in lists", repr(holder) == "Module(\n  (blocks.0): Tanh()\n  (by_name.a): Identity()\n)", repr(holder))
     check("sequential", net(t).shape == (2, 5, 1) and len(net.parameters()) == 4)
 
 
@@ -108,6 +133,84 @@ def training():
     check("drop_last", [len(b) for b in data.batches(x, size=100, drop_last=True)] == [100, 100])
 
 
-for test in (modules, layers, rules, training):
+def mixed():
+    """The network computes in bfloat16; parameters, gradients and results are float32."""
+    x, y = ig.asarray(rng.standard_normal((16, 4)).astype("f4")), ig.asarray(rng.integers(0, 3, 16))
+    net = Net()
+    state = net.state_dict()
+    half = Net().load_state_dict(state).to("bfloat16")
+    half.norm.running_mean, half.norm.running_var = (a.astype("float32") for a in (half.norm.running_mean, half.norm.running_var))
+    check("it is the same module", nn.mixed(net, "bfloat16") is net)
+    seen = []
+    net.layers[0].forward = lambda v, f=net.layers[0].forward: seen.append((v.dtype, net.layers[0].weight.dtype)) or f(v)
+    out = net(x)
+    del net.layers[0].forward
+    check("layers compute in bfloat16", seen == [(ig.bfloat16, ig.bfloat16)], str(seen))
+    check("results are float32", out.dtype == ig.float32)
+    same("bits of a network in bfloat16", out, half(x.astype("bfloat16")).astype("float32"), 0)
+    step = nn.value_and_grad(net, lambda net, x, y: nn.cross_entropy(net(x), y))
+    loss, grads = step(net, x, y)
+    check("gradients are float32", all(g.dtype == ig.float32 for g in grads.values()))
+    check("parameters are float32", all(p.dtype == ig.float32 for p in net.parameters()))
+    check("statistics change", not np.array_equal(np.asarray(net.norm.running_mean), np.asarray(state["norm.running_mean"])))
+    opt, before = optim.AdamW(1e-2), float(loss)
+
+    @ig.jit
+    def train(net, opt, x, y):
+        loss, grads = step(net, x, y)
+        opt.update(net, grads)
+        return loss
+    for _ in range(30):
+        loss = train(net, opt, x, y)
+    check("it learns in jit", float(loss) < 0.7 * before, f"{before} {loss}")
+    check("state is float32", all(a.dtype == ig.float32 for s in opt.state.values() for a in s.values()))
+    check("float32 ends it", nn.mixed(net, "float32")._mixed is None)
+    check("a Sequential computes in bfloat16", nn.mixed(nn.Sequential(nn.Linear(4, 2)))(x).dtype == ig.float32)
+    raises("int8 is refused", TypeError, lambda: nn.mixed(net, "int8"), "bfloat16 or float16")
+
+
+def recomputed():
+    """Gradients that are computed again from x, against those of the plain ops, for random shapes, views and dtypes."""
+    def norm(x, w, b, axis, centres):
+        c = x - x.mean(axis=axis, keepdims=True) if centres else x
+        y = c * ig.rsqrt((c * c).mean(axis=axis, keepdims=True) + 1e-5) * w
+        return y + b if centres else y
+
+    tanh = lambda x: 0.5 * x * (1 + ig.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x ** 3)))  # noqa: E731
+    pairs = [("gelu", lambda x, w, b, axis: ig.gelu(x), lambda x, w, b, axis: 0.5 * x * (1 + ig.erf(x / 2 ** 0.5))),
+             ("gelu tanh", lambda x, w, b, axis: ig.gelu(x, approximate="tanh"), lambda x, w, b, axis: tanh(x)),
+             ("silu", lambda x, w, b, axis: ig.silu(x), lambda x, w, b, axis: x * ig.sigmoid(x)),
+             ("layer_norm", lambda x, w, b, axis: ig.layer_norm(x, w, b, axis=axis), lambda x, w, b, axis: norm(x, w, b, axis, True)),
+             ("rms_norm", lambda x, w, b, axis: ig.rms_norm(x, w, axis=axis), lambda x, w, b, axis: norm(x, w, b, axis, False))]
+    for name, ours, plain in pairs:
+        for dtype, tolerance in (("float64", 1e-10), ("float32", 1e-4), ("float16", 2e-2), ("bfloat16", 2e-1)):
+            shape = tuple(int(n) for n in rng.integers(2, 9, 3))
+            axis = (1, 2) if rng.random() < 0.3 else -1
+            last = shape[1:] if axis == (1, 2) else shape[-1:]
+            x = ig.asarray(rng.standard_normal(shape[::-1])).astype(dtype).permute_dims((2, 1, 0))
+            w, b = (ig.asarray(rng.standard_normal(last)).astype(dtype) for _ in range(2))
+            g = ig.asarray(rng.standard_normal(shape)).astype(dtype)
+            fine = "float64" if dtype == "float64" else "float32"
+            got = ig.grad(lambda *t: (ours(*t, axis) * g).astype(fine).sum(), argnums=(0, 1, 2))(x, w, b)
+            t = [a.astype(fine) for a in (x, w, b)]
+            want = ig.grad(lambda *t: (plain(*t, axis) * g.astype(fine)).sum(), argnums=(0, 1, 2))(*t)
+            for i in range(3):
+                check(f"{name} {dtype} {shape} {axis}: gradient {i}", got[i].dtype == t[i].astype(dtype).dtype
+                      and float(ig.abs(got[i].astype(fine) - want[i]).max()) < tolerance * (1 + float(ig.abs(want[i]).max())))
+            again = ig.grad(lambda x: (ig.grad(lambda x: (ours(x, w, b, axis) * g).astype(fine).sum())(x) * g).astype(fine).sum())(x)
+            two = ig.grad(lambda x: (ig.grad(lambda x: (plain(x, *t[1:], axis) * g.astype(fine)).sum())(x) * g.astype(fine)).sum())(t[0])
+            check(f"{name} {dtype} {shape} {axis}: second gradient",
+                  float(ig.abs(again.astype(fine) - two).max()) < 4 * tolerance * (1 + float(ig.abs(two).max())))
+
+
+def example():
+    root = os.path.join(os.path.dirname(__file__), "../..")
+    words = [sys.executable, os.path.join(root, "examples/gpt.py"), os.path.join(root, "LICENSE"), "--steps", "20", "--batch", "4"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": sys.path[0]})
+    losses = [float(x) for x in re.findall(r"loss ([\d.]+)", done.stdout)]
+    check("examples/gpt.py", len(losses) == 10 and losses[-1] < losses[0] and "import " in done.stdout, done.stdout + done.stderr)
+
+
+for test in (modules, layers, rules, training, mixed, recomputed, example):
     attempt(test.__name__, test)
 finish()

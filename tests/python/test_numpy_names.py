@@ -1,5 +1,6 @@
 """Lines that users of NumPy type, with ingot for numpy: the results are NumPy's. Then what differs on purpose, with advice."""
 import io
+import itertools
 import os
 import tempfile
 import warnings
@@ -119,6 +120,23 @@ np.isin(np.arange(4), [1, 3])
 np.interp(2.5, [1, 2, 3], [3, 2, 0])
 np.polyfit(np.arange(4.), np.arange(4.) * 2 + 1, 1)
 np.polyval([1, 2, 3], 2)
+np.poly1d([0, 1, 2, 3])(np.arange(3.))
+np.poly1d([1, 2])(np.poly1d([1, 0, 1])).coeffs
+np.poly1d([2., 3], r=True).coeffs
+(2 * np.poly1d([1, 2]) ** 2 - np.poly1d([1]) + 3).c
+np.poly1d([1., 2, 3]).deriv().c
+np.poly1d([1., 2, 3]).integ(k=4).c
+np.poly1d([1, 2, 3])[1] + np.poly1d([1, 2]).order
+np.array([float(v) for v in np.nditer(np.arange(6.).reshape(2, 3).T)]).sum()
+np.array([float(a * b) for a, b in np.nditer([np.arange(3.), np.ones((2, 1))])])
+np.vectorize(lambda a, b: a - b if a > b else a + b)([1, 2, 3, 4], [[2], [3]])
+np.vectorize(lambda a, b=1: a * b + 1)(np.arange(3.), b=2.0)
+np.vectorize(lambda a: (a, -a))(np.arange(3))[1]
+np.vectorize(lambda a, n: a * len(n), excluded={1})(np.arange(3), "ab")
+np.vectorize(lambda a: a / 2, otypes=["f4"])(np.arange(3))
+np.vectorize(lambda m, v: m @ v, signature="(m,n),(n)->(m)")(np.arange(24.).reshape(2, 2, 2, 3), np.ones((2, 1, 3)))
+np.vectorize(np.convolve, signature="(n),(m)->(k)")(np.eye(4), [1., 2, 1])
+np.vectorize(lambda v: (v.sum(), v * 2), signature="(n)->(),(n)")(np.arange(6.).reshape(2, 3))[1]
 np.cov(np.arange(6.).reshape(2, 3))
 np.corrcoef(np.array([[1., 2, 3], [1, 3, 2]]))
 np.nan_to_num(np.array([np.nan, 1.]))
@@ -289,8 +307,13 @@ def dtypes():
         check("complex128 by default", ig.asarray([1j]).dtype == ig.complex128 and ig.fft.fft(ig.arange(4)).dtype == ig.complex128)
         check("float32 stays", (ig.ones(2, dtype="float32") * 0.5).dtype == ig.float32)
         check("result_type", ig.result_type(ig.int32, 1.5) == ig.float64)
+        for integer, other in itertools.product(("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool"),
+                                                ("float16", "float32", "float64", "complex64", "complex128")):
+            check(f"{integer} and {other} as in NumPy", ig.result_type(ig.dtype(integer), ig.dtype(other)) == str(np.result_type(integer, other)))
+        check("int64 and bfloat16", ig.result_type(ig.int64, ig.bfloat16) == ig.bfloat16)
     finally:
         ig.set_default_dtype(ig.float32)
+    check("int64 and float32 are float32 otherwise", ig.result_type(ig.int64, ig.float32) == ig.float32)
     check("float32 again", ig.zeros(1).dtype == ig.float32 and ig.get_default_dtype() == ig.float32)
     raises("float16 by default", TypeError, lambda: ig.set_default_dtype("float16"), "f32 or f64")
 
@@ -332,7 +355,9 @@ def files():
         a, b = os.path.join(folder, "a"), os.path.join(folder, "b.npz")
         ig.savez(b, ig.arange(3), w=ig.ones((2, 2)))
         check("savez", dict(np.load(b)).keys() == {"arr_0", "w"} and np.load(b)["w"].shape == (2, 2))
-        check("load", sorted(ig.load(b)) == ["arr_0", "w"])
+        with ig.load(b) as arrays:
+            check("load", sorted(arrays.files) == ["arr_0", "w"] and isinstance(arrays, dict))
+        check("an archive is a container", ig.grad(lambda a: (a["w"] ** 2).sum() + 0 * a["arr_0"].sum())(arrays)["w"].tolist() == [[2, 2], [2, 2]])
         ig.savez_compressed(a, x=ig.zeros(1000))
         check("savez_compressed", os.path.getsize(a + ".npz") < 1000 and np.load(a + ".npz")["x"].shape == (1000,))
         path = os.path.join(folder, "x.npy")

@@ -79,6 +79,47 @@ def rules():
         compare(text, np.concatenate([np.asarray(x) for x in p]), want, 2e-6)
 
 
+def scaling():
+    """Steps of a network in float16, of which the first and the fourth have gradients that are not finite, in eager form and in jit:
+    parameters and scales are PyTorch's, and in the module of a network in float16 gradients that are too small for it are right."""
+    for text in ("SGD(p, lr=0.1, momentum=0.9)", "AdamW(p, lr=0.01)"):
+        start, grads = arrays()
+        grads[0][1][1], grads[3][0][2] = np.inf, np.nan
+        want = None
+        if torch:
+            p = [torch.from_numpy(x.copy()).requires_grad_() for x in start]
+            opt, scaler, scales = eval("o." + text, {"o": torch.optim, "p": p}), torch.amp.GradScaler("cpu", growth_interval=2), []
+            for step in grads:
+                scaler.scale(torch.zeros(()))
+                for x, g in zip(p, step):
+                    x.grad = torch.from_numpy(g) * scaler.get_scale()
+                scaler.step(opt)
+                scaler.update()
+                scales.append(scaler.get_scale())
+            want = np.concatenate([*(x.detach().numpy() for x in p), scales])
+        for form in ("eager", "jit"):
+            net = nn.mixed(nn.ParameterList(start), "float16")
+            opt, scale, scales = eval("o." + text, {"o": optim, "p": net.parameters()}), nn.loss_scale(net), []
+            scale.INTERVAL = 2
+
+            def update(net, opt, grads):
+                opt.update(net, grads)
+
+            for step in grads:
+                (ig.jit(update) if form == "jit" else update)(net, opt, {str(i): ig.asarray(g) for i, g in enumerate(step)})
+                scales.append(float(scale.scale))
+            compare(f"{text} in float16", np.concatenate([*(np.asarray(x) for x in net.parameters()), scales]), want, 2e-6)
+            check(f"{text} {form}: only finite steps count", opt.steps == STEPS - 2 and type(opt.steps) is int, str(opt.steps))
+    net, x = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1)), ig.asarray([[1.0, -2.0, 3.0]])
+    step = nn.value_and_grad(net, lambda net, x: 1e-8 * net(x).sum())
+    want = step(net, x)
+    got = step(nn.mixed(net, "float16"), x)
+    check("the loss is not scaled", abs(float(got[0]) / float(want[0]) - 1) < 1e-2, f"{got[0]} {want[0]}")
+    for name, g in want[1].items():
+        same(f"a small gradient of {name}", got[1][name] * 1e8, g * 1e8, 2e-3)
+    check("state_dict is as before", len(net.state_dict()) == 4 and nn.loss_scale(nn.mixed(net, None)) is None)
+
+
 class Two(nn.Module):
     def __init__(self):
         self.first, self.rest = nn.Linear(2, 2), nn.Linear(2, 1)
@@ -138,6 +179,58 @@ def forms():
     net.load_state_dict({k: v + 1 for k, v in net.state_dict().items()})
     raises("replaced arrays", ValueError, lambda: lost.update(net, step(net, x)[1]), "net.parameters()")
     check("learning_rate", optim.Adam(learning_rate=0.5).lr == 0.5)
+
+
+def averages():
+    """Averages of parameters over steps, whose buffers are the model's or averages, too; early stopping."""
+    rng = np.random.default_rng(5)
+    steps = [[rng.standard_normal(n).astype("f4") for n in (3, 3, 3)] for _ in range(STEPS)]
+    names = ("weight", "bias", "running_mean")
+    for rule in ("", "avg_fn=s.get_ema_avg_fn(0.9)", "avg_fn=s.get_ema_avg_fn(0.9), use_buffers=True"):
+        def run(library, array):
+            net = library.nn.BatchNorm1d(3)
+            average = eval(f"s.AveragedModel(net, {rule})", {"s": library.optim.swa_utils, "net": net})
+            for step in steps:
+                net.load_state_dict({name: array(x) for name, x in zip(names, step)}, strict=False)
+                average.update_parameters(net)
+            state = average.state_dict()
+            return np.concatenate([*(np.asarray(state["module." + name]) for name in names), [int(state["n_averaged"])]])
+
+        compare(f"AveragedModel({rule})", run(ig, ig.asarray), run(torch, torch.from_numpy) if torch else None, 2e-6)
+    net, x = Two(), ig.asarray([[1.0, 2.0], [0.5, -1.0]])
+    opt, average = optim.Adam(net.parameters(), lr=0.1), optim.swa_utils.AveragedModel(net, avg_fn=optim.swa_utils.get_ema_avg_fn(0.5))
+    step = nn.value_and_grad(net, lambda net, x: (net(x) ** 2).mean())
+
+    @ig.jit
+    def train(net, opt, average, x):
+        loss, grads = step(net, x)
+        opt.update(net, grads)
+        average.update_parameters(net)
+        return loss
+
+    want = None
+    for _ in range(4):
+        train(net, opt, average, x)
+        now = np.asarray(net.first.weight)
+        want = now if want is None else want + 0.5 * (now - want)
+    same("averages in jit", average.module.first.weight, want, 1e-6)
+    check("it computes with them", average(x).shape == (2, 1) and int(average.n_averaged) == 4)
+    check("they are no parameters of the network", average.module.first.weight is not net.first.weight)
+
+    stopping, kept = optim.EarlyStopping(patience=2, min_delta=0.1), np.array(net.first.weight)
+    found = [stopping.step(5.0)]
+    found.append(stopping.step(ig.asarray(4.0), net))
+    net.first.weight[...] = 0
+    found += [stopping.step(3.95), stopping.step(float("nan"))]
+    check("it stops", found == [False, False, False, True] and stopping.best == 4.0 and stopping.best_step == 1, str(found))
+    stopping.restore(net)
+    same("the best network", net.first.weight, kept)
+    again = optim.EarlyStopping(mode="max")
+    again.load_state_dict(pickle.loads(pickle.dumps({k: v for k, v in stopping.state_dict().items() if k != "mode"})))
+    check("a loaded state", again.patience == 2 and not again.step(6.0) and again.best == 6.0)
+    check("a measure that is always NaN", [optim.EarlyStopping(1).step(float("nan"))] == [True])
+    raises("a wrong mode", ValueError, lambda: optim.EarlyStopping(mode="least"), "min or max")
+    raises("no state", ValueError, lambda: optim.EarlyStopping().restore(net), "step(measure, net)")
 
 
 def schedules():
@@ -214,7 +307,7 @@ def loaders():
     raises("no length", TypeError, lambda: len(data.DataLoader(Stream())))
 
 
-for test in (rules, forms, schedules, loaders):
+for test in (rules, scaling, forms, averages, schedules, loaders):
     attempt(test.__name__, test)
 if RECORD:
     with open(FILE, "w", encoding="utf-8") as file:

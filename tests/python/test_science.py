@@ -127,6 +127,18 @@ def scipy_special():
     scipy_functions(special, "log_ndtr ndtr ndtri erf erfc i0 i0e i1 i1e gammaln expit logit entr", u)
     scipy_functions(special, "gammainc gammaincc xlogy rel_entr", u, u + 1)
     attempt("betainc", lambda: compare("betainc", special.betainc, u, u + 1, u / 2, tolerance=1e-8))
+    big = np.array([-4e18, -2.0**30, -3, -1, 0, 1, 2, 5, 2.0**62, 0.5, 2.5])
+    attempt("betaln of large numbers", lambda: compare("betaln", special.betaln, *np.meshgrid(big[:9], big[:9])))
+    attempt("poch of large numbers", lambda: compare("poch", special.poch, *np.meshgrid(big[4:], np.array([-3.0, -1, -0.5, 0, 1, 2.5]))))
+    free, t = np.meshgrid([-1.0, 0, 0.1, 3, 40, 900, 1e4, 1e18, np.inf, np.nan], [-np.inf, -30.0, -9, -2, -1e-5, 0, 1, 4, np.inf, np.nan])
+    for name in ("stdtr", "chdtr", "chdtrc"):
+        attempt(name, lambda n=name: compare(n, getattr(special, n), free, t, tolerance=1e-9))
+    got, want = np.asarray(special.stdtr(ig.asarray(free), ig.asarray(t))), special.stdtr(free, t)
+    small = want > 1e-290
+    check("stdtr's tails", np.allclose(got[small], want[small], rtol=1e-9, atol=0), f"are {got[small]}, not {want[small]}")
+    attempt("stdtrit", lambda: compare("stdtrit", special.stdtrit, *np.meshgrid(free[0], [-1.0, 1e-12, 0.1, 0.5, 0.8, 1, 2, np.nan]), tolerance=1e-9))
+    slope = ig.grad(lambda p: ig.scipy.special.stdtrit(3.0, p))(ig.asarray(0.8))
+    check("gradient of stdtrit", abs(float(slope) - 4.7343424) < 1e-5, f"is {slope}")
     for name in ("logsumexp", "softmax", "log_softmax"):
         attempt(name, lambda n=name: compare(n, lambda a: getattr(special, n)(a, axis=1), x, tolerance=1e-10))
 

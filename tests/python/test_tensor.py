@@ -110,7 +110,21 @@ def facts():
     check("to", str(x.to(ig.float64).dtype) == "float64" and str(x.to("cpu", dtype="float16").dtype) == "float16")
     check("functions", ig.is_tensor(x) and not ig.is_tensor(1) and ig.numel(x) == 60)
     check("tensor", ig.tensor([1, 2], dtype="float32", device="cpu").tolist() == [1.0, 2.0])
-    check("transpose is NumPy's", ig.asarray(B).transpose(0, 1).shape == (3, 4) and x.transpose(2, 0, 1).shape == (5, 3, 4) and x.transpose().shape == (5, 4, 3))
+    check("transpose is NumPy's", ig.asarray(B).transpose(1, 0).shape == ig.asarray(B).transpose((1, 0)).shape == (4, 3) and x.transpose(2, 0, 1).shape == (5, 3, 4) and
+          x.transpose().shape == (5, 4, 3))
+    raises("transpose of a matrix", ValueError, lambda: ig.asarray(B).transpose(0, 1), "x.swapaxes(0, 1)")
+    raises("transpose of a matrix from the end", ValueError, lambda: ig.asarray(B).transpose(-2, -1), "x.T")
+    check("dtypes", ig.float32.is_floating_point and ig.complex64.is_complex and not ig.int64.is_floating_point and ig.uint == ig.uint64)
+    check("constructors", ig.LongTensor([1, 2]).dtype == ig.int64 and ig.FloatTensor(2, 3).shape == (2, 3) and ig.BoolTensor([0, 1]).tolist() == [False, True])
+    check("rand_like", ig.rand_like(ig.ones(3, dtype="int64"), dtype=ig.float64).dtype == ig.float64 and ig.randn_like(x).dtype == ig.float32)
+    same("torch.transpose", ig.transpose(ig.asarray(B), 0, 1), B.T)
+    same("torch.transpose by names", ig.transpose(x, dim0=-1, dim1=0), A.swapaxes(0, 2))
+    for right in (False, True):
+        same("bucketize", ig.bucketize(ig.asarray([1.0, 2.0, 3.5]), ig.asarray([1.0, 3.0]), right=right),
+             np.searchsorted([1.0, 3.0], [1.0, 2.0, 3.5], side="right" if right else "left"))
+    same("combinations", ig.combinations(ig.arange(4), 2), np.array([[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]))
+    same("pairs with itself", ig.combinations(ig.asarray([5., 6]), with_replacement=True), np.array([[5, 5], [5, 6], [6, 6]], "f4"))
+
     check("sizes", ig.zeros(2, 3).shape == ig.ones(2, 3, dtype=ig.long).shape == (2, 3) and ig.zeros((2, 3), "int32").shape == (2, 3))
     check("randint", set(np.asarray(ig.randint(3, 5, (100,))).tolist()) == {3, 4} and ig.randint(2, (4,)).shape == (4,))
     check("dtypes", ig.zeros(2, dtype=ig.long).dtype == ig.int64 and ig.half == ig.float16 and ig.float == ig.float32)
@@ -164,7 +178,20 @@ def held_out():
     from ingot.scipy.special import expit
     from ingot.utils.data import DataLoader
     check("modules", jnp.ones is ig.ones and DataLoader is ig.data.DataLoader and float(expit(ig.asarray(0.0))) == 0.5)
-    check("scipy.linalg", ig.scipy.linalg is ig.linalg and ig.special.gammaln is not None)
+    check("scipy.linalg", ig.scipy.linalg.inv is ig.linalg.inv and ig.special.gammaln is not None)
+    factor = ig.scipy.linalg.cho_factor(ig.asarray([[4.0, 2.0], [2.0, 3.0]]))
+    same("cho_solve of a pair", ig.scipy.linalg.cho_solve(factor, ig.asarray([8.0, 7.0])), np.array([1.25, 1.5], "f4"), 1e-6)
+    check("x64", ig.config.update("jax_enable_x64", True) is None and ig.zeros(1).dtype == ig.float64)
+    ig.config.update("jax_enable_x64", False)
+    raises("another setting", ValueError, lambda: ig.config.update("jax_debug_nans", True), "jax_enable_x64")
+    like = ig.ShapeDtypeStruct((2,), "float32")
+    same("pure_callback", ig.pure_callback(np.sin, like, ig.arange(2.0)), np.sin(np.arange(2, dtype="f4")))
+    raises("pure_callback in jit", ValueError, lambda: ig.jit(lambda v: ig.pure_callback(np.sin, like, v))(ig.ones(2)), "jit")
+    raises("debug.print in jit", ValueError, lambda: ig.jit(lambda v: ig.debug.print("{}", v) or v)(ig.ones(2)), "jit")
+    for module, name in ((ig.scipy, "ndimage"), (ig.scipy, "optimize"), (ig.image, "scale_and_translate")):
+        raises(name, AttributeError, lambda module=module, name=name: getattr(module, name), ": use ")
+    same("segments", ig.ops.segment_sum(ig.arange(3), ig.asarray([0, 0, 1]), num_segments=2), np.array([1, 2]))
+    check("devices", ig.local_device_count() >= 1 and ig.ones(1).devices() == {ig.ones(1).device})
     one = ig.lax.conv(ig.ones((1, 1, 3, 3)), ig.ones((1, 1, 2, 2)), (1, 1), "SAME")
     same("lax.conv", one, np.array([[[[4, 4, 2], [4, 4, 2], [2, 2, 1]]]], "f4"))
     last = ig.lax.conv_general_dilated(ig.ones((1, 4, 4, 2)), ig.ones((2, 2, 2, 5)), (2, 2), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
@@ -209,14 +236,27 @@ def typed():
     for width, values in ((2, (9,)), ((2, 0), (9, 8)), (((1, 2), (0, 1)), ((1, 2), (3, 4))), (1, (7, 8))):
         same("pad", ig.pad(x, width, "constant", constant_values=values), np.pad(np.asarray(x), width, constant_values=values))
     same("split", v.split([1, 2])[1], np.array([1, 2], "f4"))
+    same("diagonal", ig.diagonal(ig.arange(24).reshape(2, 3, 4), 1, dim1=0, dim2=2), np.diagonal(np.arange(24).reshape(2, 3, 4), 1, 0, 2))
+    same("diagonal with one of both", ig.arange(24).reshape(2, 3, 4).diagonal(dim1=2), np.diagonal(np.arange(24).reshape(2, 3, 4), 0, 2, 1))
+    for place, word in ((lambda: ig.autograd.Function, "ig.custom_grad"), (lambda: ig.func.stack_module_state, "ig.tree_map"), (lambda: ig.lax.add_p, "without _p"),
+                        (lambda: ig.tree.static, "register_static"), (lambda: nn.initializers.delta_orthogonal, "orthogonal()"),
+                        (lambda: ig.scipy.linalg.sqrtm, "scipy.linalg"), (lambda: ig.cuda.memory_snapshot, "ig.memory()")):
+        raises(f"advice with {word}", AttributeError, place, word)
+    raises("rounding_mode", TypeError, lambda: ig.div(x, 2, rounding_mode="floor"), "ig.floor_divide")
     check("uneven parts", [p.size for p in ig.arange(10).split(4)] == [4, 4, 2] and len(ig.arange(4).split(2, axis=0)) == 2)
 
     def unpacked():
         values, indices = v.sort()
         return values, indices
 
+    def assigned():
+        y = v.sort()
+        return y
+
     raises("x.sort() unpacked", TypeError, unpacked, "dim=-1")
-    check("and not sorted", v.tolist() == [3, 1, 2] and v.copy().sort() is None)
+    raises("x.sort() assigned", TypeError, assigned, "ig.sort(x)")
+    raises("x.sort()[0]", TypeError, lambda: v.sort()[0], "ig.sort(x)")
+    check("and not sorted", v.tolist() == [3, 1, 2] and (lambda: v.copy().sort())() is None)
     check("random with a dtype", ig.randn(2, 3, dtype=ig.float64).dtype == ig.float64 and ig.rand((2,), device="cpu").shape == (2,))
     check("random with a shape", ig.random.normal(shape=(2, 3)).shape == (2, 3) and ig.random.uniform(shape=(4,)).shape == (4,))
     check("random with lists", ig.random.normal([0.0, 10.0], 0.1).shape == (2,))
@@ -245,6 +285,30 @@ def typed():
     check("get_array_module", ig.get_array_module(y) is ig and ig.get_array_module(np.ones(1)) is np)
     for name in ("get_current_device", "gpus", "runtime", "memory_allocated", "Device"):
         raises("ingot.cuda." + name, AttributeError, lambda: getattr(ig.cuda, name), "use ig.")
+
+
+def no_gradients():
+    """no_grad has no effect outside of a gradient, and is an error inside."""
+    @ig.no_grad()
+    def doubled(v):
+        return v * 2
+
+    with ig.no_grad(), ig.inference_mode(), ig.set_grad_enabled(False), ig.enable_grad():
+        check("inside", doubled(ig.ones(2)).tolist() == [2.0, 2.0])
+    check("a decorator without a call", ig.no_grad(lambda v: v + 1)(1) == 2)
+    raises("in grad", ValueError, lambda: ig.grad(lambda v: doubled(v).sum())(ig.ones(2)), "stop_gradient")
+    raises("in grad of jit", ValueError, lambda: ig.jit(ig.grad(lambda v: doubled(v).sum()))(ig.ones(2)), "stop_gradient")
+    p = ig.ones(2)
+    p.data.fill_(3.0)
+    p.data -= 1
+    check("data", p.tolist() == [2.0, 2.0] and p.data is p)
+    raises("data in grad", AttributeError, lambda: ig.grad(lambda v: v.data.sum())(p), "detach")
+    net = nn.Linear(2, 3)
+    check("the first parameter", next(net.parameters()) is net.weight and len(list(net.parameters())) == 2)
+    first, second = ig.autograd.functional.jacobian(lambda a, b: a * b, (ig.ones(2), ig.arange(2.0)))
+    check("jacobian", first.tolist() == [[0, 0], [0, 1]] and second.tolist() == [[1, 0], [0, 1]])
+    check("hessian", ig.autograd.functional.hessian(lambda a: (a ** 3).sum(), ig.ones(2)).tolist() == [[6, 0], [0, 6]])
+    raises("autograd.grad", TypeError, lambda: ig.autograd.grad(p, p), "ig.grad(f)(x)")
 
 
 def other_names():
@@ -304,6 +368,6 @@ def other_names():
     check("lists", ig.around([1.5, 2.5]).tolist() == [2, 2] and ig.heaviside([-1.0, 0.0, 1.0], 0.5).tolist() == [0, 0.5, 1])
 
 
-for test in (held_out, typed, bools, methods, in_place, pairs, facts, other_names):
+for test in (held_out, typed, bools, methods, in_place, pairs, facts, no_gradients, other_names):
     attempt(test.__name__, test)
 finish()

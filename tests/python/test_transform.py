@@ -76,6 +76,11 @@ def products():
     same("hessian", ig.hessian(lambda v: (v ** 3).sum())(x), np.diag(6 * np.asarray(x)), 1e-12)
     same("jacobian", ig.jacobian(lambda v: ig.stack([v[0] * v[1], v[2]]))(x),
          np.array([[x[1].item(), x[0].item(), 0], [0, 0, 1]]))
+    policies = ig.checkpoint_policies
+    check("policies", all(float(ig.grad(ig.checkpoint(lambda v, n: v ** n, policy=p, static_argnums=1))(3.0, 2)) == 6
+                          for p in (None, policies.nothing_saveable, policies.everything_saveable)))
+    raises("another policy", ValueError, lambda: ig.checkpoint(ig.sin, policy=lambda *_: True), "nothing_saveable")
+    raises("advice on policies", AttributeError, lambda: policies.dots_saveable, "ig.checkpoint of the parts")
     check("checkpoint", abs(float(ig.grad(lambda v: ig.checkpoint(lambda u: ig.sin(u) * u)(v))(1.0)) -
                             (np.cos(1) + np.sin(1))) < 1e-6)
     own = ig.custom_grad(lambda v: v * 2, lambda inputs, out, g: [g * 100])

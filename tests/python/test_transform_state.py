@@ -1,6 +1,7 @@
 """What transforms do with numbers, state, arrays from outside, changes in place and values that a function reads."""
 import functools
 import gc
+import pickle
 import weakref
 
 from against import attempt, check, finish, ig, np, raises, says, same
@@ -411,7 +412,11 @@ def paths():
         pass
 
     check("register_static", tree.tree_leaves([Options(), 1.0]) == [1.0])
-    raises("advice", AttributeError, lambda: tree.Partial, "functools.partial")
+    raises("advice", AttributeError, lambda: tree.tree_broadcast, "ig.tree_util.tree_map")
+    p = tree.Partial(lambda w, x, b: (w["a"] * x + b).sum(), {"a": X}, b=2.0)
+    check("Partial", [type(x) for x in tree.tree_leaves(p)] == [ig.Array, float] and pickle.loads(pickle.dumps(tree.Partial(max, 3)))(2) == 3)
+    same("grad by a Partial", ig.grad(lambda p, x: p(x))(p, X).args[0]["a"], X)
+    same("jit of a Partial", ig.jit(lambda p, x: p(x))(p, X), (X * X + 2).sum())
 
 
 for test in (defaults, in_place, reading, numbers, gradients_of_numbers, higher_derivatives, modules, training, outside, random_numbers, maps, jacobians, trees, paths):

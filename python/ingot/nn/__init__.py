@@ -16,7 +16,7 @@ Layers have PyTorch's names, arguments, layouts and initial values. All ops are 
 from .. import _ingot, _names
 from . import functional, init, utils  # noqa: F401
 from .module import (  # noqa: F401
-    Module, Parameter, Parameters, value_and_grad)
+    LossScale, Module, Parameter, Parameters, loss_scale, mixed, value_and_grad)
 from .containers import (  # noqa: F401
     ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential)
 from .activations import (  # noqa: F401
@@ -40,6 +40,8 @@ from .recurrent import (  # noqa: F401
 from .attention import (  # noqa: F401
     MultiHeadAttention, MultiheadAttention, Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder,
     TransformerEncoderLayer)
+from .blocks import (  # noqa: F401
+    GroupedQueryAttention, PatchEmbedding, RoPE, SwiGLU)
 from .losses import (  # noqa: F401
     BCELoss, BCEWithLogitsLoss, CTCLoss, CosineEmbeddingLoss, CrossEntropyLoss, GaussianNLLLoss, HingeEmbeddingLoss,
     HuberLoss, KLDivLoss, L1Loss, MSELoss, MarginRankingLoss, MultiLabelSoftMarginLoss, MultiMarginLoss, NLLLoss,

@@ -11,6 +11,7 @@ class _Function(Module):
     _names."""
 
     _names = ()
+    _shown = None  # the names that its text has, if not all
 
     def _set(self, *values):
         vars(self).update(zip(self._names, values))
@@ -19,7 +20,7 @@ class _Function(Module):
         return self._call(input, *(getattr(self, name) for name in self._names))
 
     def extra_repr(self):
-        return ", ".join(f"{name}={getattr(self, name)!r}" for name in self._names)
+        return ", ".join(f"{name}={getattr(self, name)!r}" for name in (self._names if self._shown is None else self._shown))
 
 
 class Identity(Module):
@@ -126,6 +127,9 @@ class Softshrink(_Function):
     def __init__(self, lambd=0.5):
         self._set(lambd)
 
+    def extra_repr(self):
+        return f"{self.lambd}"
+
 
 class Hardshrink(Softshrink):
     _call = staticmethod(F.hardshrink)
@@ -182,6 +186,9 @@ class PReLU(Module):
     def forward(self, input):
         return F.prelu(input, self.weight)
 
+    def extra_repr(self):
+        return f"num_parameters={self.weight.shape[0]}"
+
 
 class RReLU(Module):
     def __init__(self, lower=1 / 8, upper=1 / 3, inplace=False):
@@ -189,6 +196,9 @@ class RReLU(Module):
 
     def forward(self, input):
         return F.rrelu(input, self.lower, self.upper, self.training)
+
+    def extra_repr(self):
+        return f"lower={self.lower}, upper={self.upper}"
 
 
 # ---- dropout ----
@@ -207,7 +217,7 @@ class Dropout(Module):
         return self._call(input, self.p, self.training)
 
     def extra_repr(self):
-        return f"p={self.p}"
+        return f"p={self.p}, inplace=False"
 
 
 class Dropout1d(Dropout):
@@ -254,6 +264,9 @@ class Unflatten(Module):
         dim = self.dim % input.ndim
         return input.reshape(input.shape[:dim] + self.unflattened_size + input.shape[dim + 1:])
 
+    def extra_repr(self):
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+
 
 class PixelShuffle(_Function):
     _names = ("upscale_factor",)
@@ -279,6 +292,13 @@ class Upsample(_Function):
 
     def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
         self._set(size, scale_factor, mode, align_corners)
+
+    def _scale(self):
+        return tuple(map(float, self.scale_factor)) if isinstance(self.scale_factor, (list, tuple)) else float(self.scale_factor)
+
+    def extra_repr(self):
+        of = f"size={self.size}" if self.scale_factor is None else f"scale_factor={self._scale()}"
+        return f"{of}, mode={self.mode!r}"
 
 
 class UpsamplingNearest2d(Upsample):

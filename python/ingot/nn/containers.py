@@ -2,11 +2,16 @@
 from .. import _ingot
 from .module import Module
 
-OWN = {"training", "_frozen", "_state", "_unsaved"}  # attributes of every module
+OWN = {"training", "_frozen", "_state", "_unsaved", "_mixed", "_scaling"}  # attributes of every module
 
 
 def _children(module):
     return {name: x for name, x in vars(module).items() if name not in OWN}
+
+
+def _text(x):
+    """An item that is not a module: an array by its shape, a function by its name."""
+    return f"{x.dtype}{list(x.shape)}" if type(x) is _ingot.Array else getattr(x, "__name__", None) or repr(x)
 
 
 class _List(Module):
@@ -19,6 +24,9 @@ class _List(Module):
         for name in _children(self):
             del vars(self)[name]
         vars(self).update((str(i), x) for i, x in enumerate(items))
+
+    def _parts(self):
+        return [(name, repr(x) if isinstance(x, Module) else _text(x)) for name, x in _children(self).items()]
 
     def __len__(self):
         return len(_children(self))
@@ -62,6 +70,16 @@ class _List(Module):
 
 class ModuleList(_List):
     """A list of modules."""
+
+    def _parts(self):
+        """Equal neighbours have one line: ("0-2", "3 x Linear(...)")."""
+        groups = []
+        for name, text in super()._parts():
+            if groups and groups[-1][2] == text:
+                groups[-1][1] = name
+            else:
+                groups.append([name, name, text])
+        return [(a, text) if a == b else (f"{a}-{b}", f"{int(b) - int(a) + 1} x {text}") for a, b, text in groups]
 
     def forward(self, *args, **kwargs):
         raise NotImplementedError("a ModuleList is not called: call its modules, or use Sequential")
@@ -116,6 +134,8 @@ class ModuleDict(Module):
 
     def __delitem__(self, name):
         del vars(self)[name]
+
+    _parts = _List._parts
 
     def __len__(self):
         return len(_children(self))

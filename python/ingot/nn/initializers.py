@@ -2,6 +2,7 @@
 import math
 
 from .. import _ingot
+from .._names import adviser
 
 _ops = _ingot._ops
 
@@ -89,3 +90,5 @@ def orthogonal(scale=1.0, column_axis=-1, dtype=None):
         return _ops["moveaxis"](q, -1, column_axis) * scale
 
     return _made(draw)
+
+__getattr__ = adviser(__name__, "nn.")

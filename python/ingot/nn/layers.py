@@ -23,17 +23,25 @@ class Linear(Module):
         y = input @ self.weight.mT
         return y if self.bias is None else y + self.bias
 
+    def extra_repr(self):
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
 
 class Bilinear(Module):
     """x1 @ weight @ x2 + bias for each output; weight is (out, in1, in2)."""
 
     def __init__(self, in1_features, in2_features, out_features, bias=True):
         bound = in1_features ** -0.5
+        self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
         self.weight = _uniform((out_features, in1_features, in2_features), bound)
         self.bias = _uniform((out_features,), bound) if bias else None
 
     def forward(self, input1, input2):
         return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self):
+        return (f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
+                f"bias={self.bias is not None}")
 
 
 class Embedding(Module):
@@ -55,8 +63,24 @@ class Embedding(Module):
     def forward(self, input):
         return F.embedding(input, self.weight, self.padding_idx)
 
+    def extra_repr(self):
+        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+
 
 # ---- convolutions ----
+
+def _conv_repr(conv, stride, padding, dilation, groups, output_padding=0, padding_mode="zeros"):
+    """The arguments of a convolution, as PyTorch shows them: without most defaults."""
+    axes = len(conv.kernel_size)
+    none, one = (0,) * axes, (1,) * axes
+    stride, dilation, output_padding = (F._tuple(n, axes) for n in (stride, dilation, output_padding))
+    padding = padding if isinstance(padding, str) else F._tuple(padding, axes)
+    options = {"padding": (padding, none), "dilation": (dilation, one), "output_padding": (output_padding, none), "groups": (groups, 1),
+               "bias": (conv.bias is not None, True), "padding_mode": (padding_mode, "zeros")}
+    return ", ".join([f"{conv.in_channels}, {conv.out_channels}, kernel_size={conv.kernel_size}, stride={stride}",
+                      *(f"{name}={value}" for name, (value, default) in options.items() if value != default)])
+
 
 class Conv(Module):
     """Convolution of x (N, C, ...) in as many dimensions as kernel_size has numbers. padding: numbers, 'valid' or 'same'.
@@ -89,6 +113,9 @@ class Conv(Module):
         function = getattr(F, f"conv{axes}d")
         return function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
+    def extra_repr(self):
+        return _conv_repr(self, self.stride, self.padding, self.dilation, self.groups, padding_mode=self.padding_mode)
+
 
 class Conv1d(Conv):
     """Convolution of (N, C, L); weight is (out, in / groups, k)."""
@@ -118,7 +145,7 @@ class _ConvTranspose(Module):
                  dilation=1):
         if in_channels % groups or out_channels % groups:
             raise ValueError(f"{groups} groups do not divide {in_channels} inputs and {out_channels} outputs")
-        self.kernel_size = F._tuple(kernel_size, self._axes)
+        self.in_channels, self.out_channels, self.kernel_size = in_channels, out_channels, F._tuple(kernel_size, self._axes)
         size = out_channels // groups
         for k in self.kernel_size:
             size *= k
@@ -131,6 +158,9 @@ class _ConvTranspose(Module):
         if output_size is not None:
             options = {**options, "output_padding": self._to_size(input, tuple(output_size)[-self._axes:])}
         return getattr(F, f"conv_transpose{self._axes}d")(input, self.weight, self.bias, **options)
+
+    def extra_repr(self):
+        return _conv_repr(self, **self.options)
 
     def _to_size(self, input, output_size):
         """The output_padding that gives a size."""

@@ -4,6 +4,8 @@ import functools
 from .. import _ingot, _names, transform
 from .._ingot import Array
 
+_ops = _ingot._ops
+
 
 def _walk(value, name="", owner=None, depth=-1):
     """(name, module, store, key, array) for each array in a module, a list or a dict; names as PyTorch's: "hidden.weight".
@@ -31,9 +33,15 @@ class Parameters(dict):
     and items() the names. Optimizers that are made with it update the module."""
 
     module = None
+    _rest = None
 
     def __iter__(self):
         return iter(self.values())
+
+    def __next__(self):
+        """next(net.parameters()) is the first array, as of PyTorch's iterator."""
+        self._rest = self._rest or iter(self)
+        return next(self._rest)
 
 
 transform.register_pytree_node(Parameters, lambda p: (list(p.values()), tuple(p.keys())), lambda names, items: dict(zip(names, items)))
@@ -46,6 +54,8 @@ class Module:
     _state = ()  # names of arrays that are not trained
     _unsaved = ()  # names of arrays that are not in state_dict
     _frozen = False
+    _mixed = None  # the dtype that the module computes in, see mixed
+    _scaling = None  # its LossScale in float16
     _holds_state = True  # transforms see the arrays in a module as inputs
 
     def __setattr__(self, name, value):
@@ -54,7 +64,7 @@ class Module:
         object.__setattr__(self, name, value)
 
     def __call__(self, *args, **kwargs):
-        return self.forward(*args, **kwargs)
+        return self.forward(*args, **kwargs) if self._mixed is None else _in_dtype(self, args, kwargs)
 
     def forward(self, *args, **kwargs):
         raise NotImplementedError(f"{type(self).__name__} has no forward")
@@ -225,11 +235,83 @@ class Module:
         """Does nothing: gradients are results of value_and_grad, and are not kept in the module."""
 
     def extra_repr(self):
+        """The arguments of the module, for its text."""
         return ""
 
+    def _parts(self):
+        """(name, text) of each module in the attributes, also in lists and dicts."""
+        for name, value in vars(self).items():
+            items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, (list, tuple)) else ()
+            yield from ([(name, repr(value))] if isinstance(value, Module) else
+                        [(f"{name}.{key}", repr(x)) for key, x in items if isinstance(x, Module)])
+
     def __repr__(self):
-        shapes = ", ".join(f"{name}: {x.shape}" for name, x in self.state_dict().items())
-        return f"{type(self).__name__}({', '.join(filter(None, (self.extra_repr(), shapes)))})"
+        """PyTorch's text: the arguments, then a line for each module."""
+        extra = self.extra_repr()
+        lines = [f"({name}): {text}".replace("\n", "\n  ") for name, text in self._parts()]
+        inside = "\n  ".join(["", *extra.splitlines(), *lines]) + "\n" if lines else extra
+        return f"{type(self).__name__}({inside})"
+
+
+def mixed(module, dtype="bfloat16"):
+    """The module, which from now on computes in dtype: its parameters, gradients and state_dict stay float32, and each call uses
+    copies of them and of its float32 arguments in dtype. An evaluation makes each copy once. Results of floats are float32 again, so
+    that losses are. dtype None or float32 ends it.
+
+    float16 has dynamic loss scaling: nn.value_and_grad multiplies the loss by a scale and divides the gradients by it. An
+    optimizer's step with a gradient that is not finite changes nothing but the scale: see LossScale."""
+    dtype = _ingot.float32 if dtype is None else _ingot.dtype(dtype)
+    if dtype not in (_ingot.float32, _ingot.bfloat16, _ingot.float16):
+        raise TypeError(f"mixed: {dtype} cannot be the dtype of the computation; give bfloat16 or float16, or float32 to end mixed "
+                        "precision")
+    module._mixed = None if dtype == _ingot.float32 else dtype
+    module._scaling = LossScale() if dtype == _ingot.float16 else None
+    return module
+
+
+class LossScale:
+    """The dynamic scale of a loss in float16, with the rule and the numbers of PyTorch's GradScaler: a step whose gradients are not
+    all finite halves it, and INTERVAL finite ones in sequence double it. scale and steps, the finite ones since it changed, are
+    arrays; state_dict of the module is without them."""
+
+    INTERVAL = 2000
+    _holds_state = True
+
+    def __init__(self, scale=65536.0, steps=0):
+        self.scale, self.steps = _ingot.asarray(scale), _ingot.asarray(steps)
+
+    def update(self, finite):
+        """Sets the scale for the next step. finite: whether all gradients of this one were, an array."""
+        where, steps = _ops["where"], self.steps + 1
+        grows = finite & (steps == self.INTERVAL)
+        self.scale = where(finite, where(grows, self.scale * 2, self.scale), self.scale / 2)
+        self.steps = where(finite & (steps != self.INTERVAL), steps, 0)
+
+
+def loss_scale(model):
+    """The LossScale of the first module in a model that computes in float16 by nn.mixed; None if there is none."""
+    return next((m._scaling for m in model.modules() if m._scaling is not None), None) if isinstance(model, Module) else None
+
+
+def _to_dtype(tree, old, new):
+    return transform.tree_map(lambda x: x.astype(new) if type(x) is Array and x.dtype == old else x, tree)
+
+
+def _in_dtype(module, args, kwargs):
+    """The result of a module with mixed precision. Its parameters are copies in the other dtype during the call."""
+    dtype, made, places = module._mixed, {}, []
+    for _, owner, store, key, x in list(_walk(module)):
+        if key not in owner._state and x.dtype == _ingot.float32:
+            places.append((store, key, x))
+            made.setdefault(id(x), x.astype(dtype))
+    try:
+        for store, key, x in places:
+            store[key] = made[id(x)]
+        args, kwargs = _to_dtype((args, kwargs), _ingot.float32, dtype)
+        return _to_dtype(module.forward(*args, **kwargs), dtype, _ingot.float32)
+    finally:
+        for store, key, x in places:
+            store[key] = x
 
 
 def _is_dtype(name):
@@ -278,13 +360,17 @@ def value_and_grad(model, function):
     def wrapped(model, *args, **kwargs):
         frozen = {path for path, owner, _, _, _ in _walk(model) if owner._frozen}
         before = {path: x for path, x in model.named_parameters() if path not in frozen}
+        scaling = loss_scale(model)
+        scale = None if scaling is None else scaling.scale
 
         def of(parameters):
             model.load_state_dict(parameters, strict=False)
-            return function(model, *args, **kwargs)
+            value = function(model, *args, **kwargs)
+            return value if scale is None else value * scale
 
         try:
-            return transform.value_and_grad(of)(before)
+            value, grads = transform.value_and_grad(of)(before)
+            return (value, grads) if scale is None else (value / scale, {name: g / scale for name, g in grads.items()})
         finally:
             model.load_state_dict(before, strict=False)
 

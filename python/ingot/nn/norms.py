@@ -17,6 +17,9 @@ class LayerNorm(Module):
     def forward(self, input):
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
+    def extra_repr(self):
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}, bias={self.bias is not None}"
+
 
 class RMSNorm(Module):
     """x / sqrt(mean(x**2) + eps) over the last axes; eps None is the epsilon of the dtype."""
@@ -28,6 +31,9 @@ class RMSNorm(Module):
     def forward(self, input):
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
+    def extra_repr(self):
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
+
 
 class GroupNorm(Module):
     """Norm over groups of channels (axis 1)."""
@@ -35,11 +41,15 @@ class GroupNorm(Module):
     def __init__(self, num_groups, num_channels, eps=1e-5, affine=True):
         if num_channels % num_groups:
             raise ValueError(f"{num_groups} groups do not divide {num_channels} channels")
-        self.num_groups, self.eps = num_groups, eps
+        self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
         self.weight, self.bias = (_op.ones(num_channels), _op.zeros(num_channels)) if affine else (None, None)
 
     def forward(self, input):
         return _op.group_norm(input, self.num_groups, self.weight, self.bias, eps=self.eps)
+
+    def extra_repr(self):
+        affine = self.weight is not None
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={affine}, bias={affine}"
 
 
 class _Norm(Module):
@@ -55,6 +65,11 @@ class _Norm(Module):
         if track_running_stats:
             self.running_mean, self.running_var = _op.zeros(num_features), _op.ones(num_features)
             self.num_batches_tracked = _op.zeros((), dtype=_ingot.int64)
+
+    def extra_repr(self):
+        affine = self.weight is not None
+        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={affine}, bias={affine}, "
+                f"track_running_stats={self.running_mean is not None}")
 
     def _check(self, input):
         if self._ranks and input.ndim not in self._ranks:
@@ -144,3 +159,6 @@ class LocalResponseNorm(Module):
 
     def forward(self, input):
         return _op.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self):
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

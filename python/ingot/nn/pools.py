@@ -7,7 +7,9 @@ class _MaxPool(_Function):
     _names = ("kernel_size", "stride", "padding", "dilation", "ceil_mode", "return_indices")
 
     def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False):
-        self._set(kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+        self._set(kernel_size, kernel_size if stride is None else stride, padding, dilation, ceil_mode, return_indices)
+
+    _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
 
 class MaxPool1d(_MaxPool):
@@ -28,24 +30,29 @@ class MaxPool3d(_MaxPool):
     _call = staticmethod(F.max_pool3d)
 
 
-class AvgPool1d(_Function):
+class _AvgPool(_Function):
+    _shown = ("kernel_size", "stride", "padding")
+
+
+class AvgPool1d(_AvgPool):
     """The mean of each window of (N, C, L)."""
 
     _names = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad")
     _call = staticmethod(F.avg_pool1d)
 
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
-        self._set(kernel_size, stride, padding, ceil_mode, count_include_pad)
+        self._set(F._tuple(kernel_size, 1), F._tuple(kernel_size if stride is None else stride, 1), F._tuple(padding, 1), ceil_mode,
+                  count_include_pad)
 
 
-class AvgPool2d(_Function):
+class AvgPool2d(_AvgPool):
     """The mean of each window of (N, C, H, W)."""
 
     _names = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override")
     _call = staticmethod(F.avg_pool2d)
 
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
-        self._set(kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+        self._set(kernel_size, kernel_size if stride is None else stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
 class AvgPool3d(AvgPool2d):
@@ -92,7 +99,7 @@ class AdaptiveMaxPool3d(_Adaptive):
 class _Pad(_Function):
     """A border of the last axes: a width, or two for each axis, the last axis first."""
 
-    _names = ("padding", "mode", "value")
+    _names, _shown = ("padding", "mode", "value"), ("padding", "value")
     _call = staticmethod(F.pad)
     _axes, _mode = 1, "constant"
 
@@ -115,6 +122,9 @@ class ConstantPad3d(_Pad):
 class _FixedPad(_Pad):
     def __init__(self, padding):
         super().__init__(padding)
+
+    def extra_repr(self):
+        return f"{self.padding}"
 
 
 class ZeroPad1d(_FixedPad):

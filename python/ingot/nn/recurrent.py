@@ -24,6 +24,11 @@ class _Recurrent(Module):
         """(layer, the end of its names) of each direction of each layer, in the order of the states."""
         return [(k, f"_l{k}" + "_reverse" * d) for k in range(self.num_layers) for d in range(self.directions)]
 
+    def extra_repr(self):
+        options = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
+        return ", ".join([f"{self.input_size}, {self.hidden_size}", *(
+            f"{name}={getattr(self, name)}" for name, default in options.items() if getattr(self, name) != default)])
+
     def _options(self):
         return {}
 
@@ -92,6 +97,11 @@ class _Cell(Module):
 
     def _options(self):
         return {}
+
+    def extra_repr(self):
+        changed = {"nonlinearity": "tanh", **self._options()}["nonlinearity"] != "tanh"
+        return (f"{self.input_size}, {self.hidden_size}" + ", bias=False" * (self.bias_ih is None) +
+                (f", nonlinearity={self.nonlinearity}" if changed else ""))
 
     def forward(self, input, hx=None):
         states = (None,) * self._states if hx is None else hx if self._states > 1 else (hx,)

@@ -12,15 +12,16 @@ import math
 
 from .. import _ingot, _names
 from .._ingot import Array
-from ..nn.module import Module, Parameters, _walk
+from ..nn.module import Module, Parameters, _walk, loss_scale
+from .stopping import EarlyStopping  # noqa: F401
 
 _ops = _ingot._ops
 
 
 def __getattr__(name):
-    if name == "lr_scheduler":
+    if name in ("lr_scheduler", "swa_utils"):
         from importlib import import_module
-        return import_module("ingot.optim.lr_scheduler")
+        return import_module("ingot.optim." + name)
     return _names.find(name, "optim.")
 
 
@@ -170,7 +171,7 @@ class Optimizer:
         if unknown:
             raise KeyError(f"{type(self).__name__}.update: the model has no parameter '{unknown[0]}'")
         groups = self._groups(places, grads)
-        new = self._new({name: places[name][2] for name in groups}, grads, groups)
+        new = self._new({name: places[name][2] for name in groups}, grads, groups, loss_scale(model))
         model.load_state_dict(new, strict=False)
         for name, i in groups.items():  # a list of arrays holds the new ones
             params = self.param_groups[i]["params"]
@@ -195,17 +196,31 @@ class Optimizer:
                 owners[names[id(x)]] = i
         return {name: owners[places[name][:2]] for name in grads if places[name][:2] in owners}
 
-    def _new(self, parameters, grads, groups):
-        """The new parameters by name; evaluates them and the state."""
+    def _new(self, parameters, grads, groups, scaling=None):
+        """The new parameters by name; evaluates them and the state. scaling: the LossScale, or None. If a gradient is not
+        finite, the parameters, the state and the number of steps stay; state that is new is as of gradients of 0."""
+        finite, steps, where = None, self.steps, _ops["where"]
+        if scaling is not None:
+            finite = _ops["all"](_ops["stack"]([_ops["all"](_ops["isfinite"](g)) for g in grads.values()]))
+            grads = {name: where(finite, g, 0) for name, g in grads.items()}
+            scaling.update(finite)
         if self.max_norm:
             grads = clip(grads, self.max_norm)
         rates = [_ingot.asarray(self.rate(i)) for i in range(len(self.param_groups))]  # data: steps share one schedule
-        self.steps += 1
+        self.steps = steps + 1
         new = {}
         for name, i in groups.items():
             p, state = parameters[name], self.state.setdefault(name, {})
+            old = dict(state)
             new[name] = self.apply(p, grads[name], state, rates[i], self.param_groups[i]).astype(p.dtype)
-        _ingot.eval(*new.values(), *(x for s in self.state.values() for x in s.values()))
+            if finite is not None:
+                new[name] = where(finite, new[name], p)
+                state.update((key, where(finite, state[key], x)) for key, x in old.items())
+        more = () if scaling is None else (finite, scaling.scale, scaling.steps)
+        _ingot.eval(*new.values(), *(x for s in self.state.values() for x in s.values()), *more)
+        if finite is not None:
+            finite = finite.astype(_ingot.int64)
+            self.steps = steps + (_ingot._as_number(finite) if _ingot._trace_is_open() else int(finite))
         return new
 
     def zero_grad(self, set_to_none=True):
