@@ -9,8 +9,8 @@ the Python package, so the command runs each expression once, in the first of it
 INGOT names the command, INGOT_JOBS how many of its processes run at a time. Arguments are names of ops: only their cases. Ends with
 "N passed, N failed".
 """
-import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -115,9 +115,8 @@ def results(folder, chosen):
 def main():
     names = sys.argv[1:]
     chosen = chosen_cases(names)
-    table = json.loads(subprocess.run([INGOT, "ops", "--json", "--device", "cpu"], capture_output=True, text=True,
-                                      check=True).stdout)["ops"]
-    rows = set(names) or {row["name"] for row in table}
+    ops = subprocess.run([INGOT, "ops"], capture_output=True, text=True, check=True).stdout  # --json would try every op in every dtype
+    rows = set(names) or set(re.findall(r"^  (\w+)\(", ops[:ops.index("\ncalculator\n")], re.M))
     failures = [f"{name}: no case in this test" for name in sorted(rows - {c[0] for c in chosen})]
     with tempfile.TemporaryDirectory() as folder:
         failures += [f"{c[0]}: {c[1]}: {problem}" for c, problem in zip(chosen, results(folder, chosen)) if problem]

@@ -60,6 +60,7 @@ EXAMPLES = {
     "answer": ["answer --json --model {}/answer --context README.md who?"],
     "train": ["train digits --json --epochs 1 --quiet",
               "train text --json --epochs 1 --quiet --model {}/embed --data {}/samples.csv --hold 0.5 --save {}/trained",
+              "train gpt --json --quiet --config layers=1,heads=1,width=16,length=16 --data tests/test_schema.py --steps 2 --hold 0.01",
               "train digits --json --epochs 1 --quiet --model cnn --batch 256 --save {}/m.safetensors",
               "train {}/numbers.csv --json --epochs 1 --quiet --loss mse --layers 4,relu,1"],
     "predict": ["predict --json {}/digits.net {}/digit.npy", "predict --json {}/numbers.net {}/rows.csv"],

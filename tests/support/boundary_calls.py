@@ -68,12 +68,13 @@ BY_TYPE = {
     "ig_onnx_visit": ["NULL"],
     "ig_progress": ["NULL"],
     "bool *": ["&truth", "NULL"],
+    "ig_text": ['(ig_text){"cats", 4}', "(ig_text){0}"],
     "const ig_block_sink *const *": ["sinks", "no_sinks", "NULL"],
 }
 
 # Objects: one that the test has made, and NULL. What frees them gets NULL only.
 for name in ("ig_model", "ig_optimizer", "ig_tensors", "ig_module", "ig_compiled", "ig_tokenizer", "ig_text_model", "ig_onnx",
-             "ig_onnx_builder", "ig_store", "ig_group"):
+             "ig_onnx_builder", "ig_store", "ig_group", "ig_generator", "ig_answer"):
     for const in ("", "const "):
         BY_TYPE[f"{const}{name} *"] = [name[3:], "NULL"]
 
@@ -81,7 +82,8 @@ for name in ("ig_model", "ig_optimizer", "ig_tensors", "ig_module", "ig_compiled
 for name in ("ig_device_info", "ig_finfo", "ig_iinfo", "ig_verify_report", "ig_module_options",
              "ig_launch", "ig_kernel_call", "ig_encode_options", "ig_text_info", "ig_translate_options",
              "ig_profile", "ig_kernel_findings", "ig_memory_info", "ig_fallback_row", "ig_onnx_info", "ig_onnx_facts", "ig_onnx_use",
-             "ig_onnx_attribute", "ig_onnx_export_call", "ig_blocks", "ig_block_map", "ig_scan_call", "ig_store_options", "ig_storage"):
+             "ig_onnx_attribute", "ig_onnx_export_call", "ig_blocks", "ig_block_map", "ig_scan_call", "ig_store_options", "ig_storage",
+             "ig_generator_options", "ig_generator_info", "ig_generate_options", "ig_answer_token"):
     for const in ("", "const ", "const struct "):
         BY_TYPE[f"{const}{name} *"] = [f"&({name}){{0}}", "NULL"]
 
@@ -132,7 +134,7 @@ SPECIAL = {
 # nothing else does.
 # These give NULL or 0 without an error, by their contracts.
 BORROWED = {"ig_onnx_value_retain", "ig_onnx_value_item"}  # their results are not to be freed
-SILENT = {"ig_onnx_value_get", "ig_retain", "ig_scope_forget", "ig_model_get", "ig_tensors_get", "ig_fail"}
+SILENT = {"ig_onnx_value_get", "ig_retain", "ig_scope_forget", "ig_model_get", "ig_tensors_get", "ig_fail", "ig_answer_end"}
 COUNTED = {"ig_kernel", "ig_text_model_states"}  # and every op with several results
 FREES = {"ig_compiled *": "ig_compiled_free", "ig_module *": "ig_module_free",
          "ig_tensors *": "ig_tensors_free", "ig_model *": "ig_model_free",
@@ -140,7 +142,7 @@ FREES = {"ig_compiled *": "ig_compiled_free", "ig_module *": "ig_module_free",
          "ig_machine *": "ig_free", "char *": "ig_free", "ig_encoding *": "ig_free",
          "ig_tokenizer *": "ig_tokenizer_free", "ig_text_model *": "ig_text_model_free", "ig_onnx *": "ig_onnx_free",
          "ig_onnx_builder *": "ig_onnx_builder_free", "ig_onnx_value *": "ig_onnx_value_release",
-         "ig_store *": "ig_store_close", "ig_group *": "ig_group_close"}
+         "ig_generator *": "ig_generator_free", "ig_answer *": "ig_answer_free", "ig_store *": "ig_store_close", "ig_group *": "ig_group_close"}
 # Called by the test itself, where their effect on everything else is wanted.
 LEFT_OUT = {"ig_shutdown": "frees what the other calls use", "ig_scope_end": "closes the test's scope",
             "ig_scope_begin": "has no parameters, and its scope would stay open"}

@@ -28,6 +28,8 @@ static ig_module *module;
 static ig_compiled *compiled;
 static ig_tokenizer *tokenizer;
 static ig_text_model *text_model;
+static ig_generator *generator;
+static ig_answer *answer;
 static ig_onnx *onnx;
 static ig_onnx_builder *onnx_builder;
 static ig_store *store;
@@ -131,7 +133,9 @@ static void values_make(void)
     if (mkdtemp(folder) && text_folder_make(folder)) {
         tokenizer = ig_tokenizer_load(folder);
         text_model = ig_text_model_load(folder, IG_F32);
-        ig_error(NULL); /* without utf8proc it does not exist */
+        generator = ig_generator_load("tests/support/tiny_llama.gguf", NULL);
+        answer = generator ? ig_generate(generator, (ig_text){"cats", 4}, NULL) : NULL;
+        ig_error(NULL); /* without utf8proc they do not exist */
     }
     folder_remove(folder);
     onnx_make();
@@ -163,6 +167,8 @@ static void values_free(void)
     ig_compiled_free(compiled);
     ig_tokenizer_free(tokenizer);
     ig_text_model_free(text_model);
+    ig_answer_free(answer);
+    ig_generator_free(generator);
     ig_onnx_free(onnx);
     ig_onnx_builder_free(onnx_builder);
     ig_onnx_value_release(onnx_value);

@@ -124,8 +124,8 @@ static void lives_with_failures(bool always, long step)
     assert_true(check_life("no call afterwards", 0));
 }
 
-/* Every call, or every eleventh. */
-static long steps(void) { return getenv("IG_TEST_QUICK") ? 11 : 1; }
+/* Every call, or every twenty-third. */
+static long steps(void) { return getenv("IG_TEST_QUICK") ? 23 : 1; }
 
 static void every_call_fails_once(void **unused)
 {
