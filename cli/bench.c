@@ -238,7 +238,8 @@ static int check_settings(session *s)
         const char *option, *path;
     } files[] = {{"--output", set->output}, {"--csv", set->csv}, {"--md", set->markdown}};
     str why = {0};
-    bool fine = works_known(&(work_choice){.quick = set->quick, .only = set->only}, &why);
+    bool fine = works_known(
+        &(work_choice){.quick = set->quick, .only = set->only, .model = set->model}, &why);
     for (int i = 0; i < set->commands.n && fine; i++)
         fine = command_read(&set->commands.v[i], &why);
     if (!fine)
@@ -247,6 +248,8 @@ static int check_settings(session *s)
     int code = fine ? -1 : EXIT_USAGE;
     if (code < 0 && set->device)
         code = unknown_device(s, set->device);
+    if (code < 0 && set->model && !model_opens(set->model))
+        code = fail_library(s->command);
     for (int i = 0; i < 3 && code < 0; i++)
         if (files[i].path && strcmp(files[i].path, "-") != 0)
             code = write_check(s->command, files[i].option, files[i].path);
@@ -292,7 +295,12 @@ static void choose(session *s, bool facts)
 {
     const bench_settings *set = s->set;
     threads_list threads = threads_chosen(set);
-    const work_choice choice = {set->quick, set->only, threads.v, threads.n, set->seed};
+    const work_choice choice = {.quick = set->quick,
+                                .only = set->only,
+                                .model = set->model,
+                                .threads = threads.v,
+                                .n_threads = threads.n,
+                                .seed = set->seed};
     ig_device_info d = {0};
     if (!set->commands.n || set->only)
         for (int i = 0; i < ig_device_count(); i++) {
@@ -422,7 +430,7 @@ static void leave_out_slow(session *s, double seconds)
     for (int i = 0; i < s->jobs.n; i++) {
         const job *j = &s->jobs.jobs[i];
         double limit_s = limit_of(s, j);
-        if (limit_s <= seconds / too_slow)
+        if (limit_s <= seconds / too_slow || j->model)
             continue;
         s->tasks[i].outcome = OUTCOME_LEFT_OUT;
         str_printf(&s->tasks[i].why, "it takes at least %.1f s; give more --seconds", limit_s);
@@ -431,7 +439,8 @@ static void leave_out_slow(session *s, double seconds)
 
 static double seconds_of(const bench_settings *set, int devices)
 {
-    return set->seconds > 0 ? set->seconds : devices * (set->quick ? quick_s : full_s);
+    const bool quick = set->quick || set->model;
+    return set->seconds > 0 ? set->seconds : devices * (quick ? quick_s : full_s);
 }
 
 static void measure(session *s)
@@ -442,9 +451,9 @@ static void measure(session *s)
     runner *r = &s->runner;
     r->seconds = seconds;
     double most_s = devices * (set->quick ? quick_most_s : full_most_s) - (clock_s() - s->begin_s);
-    r->most_seconds = set->seconds > 0 ? 0 : most_s;
+    r->most_seconds = set->seconds > 0 || set->model ? 0 : most_s;
     r->least_passes = 3;
-    r->most_passes = set->quick ? 12 : 30;
+    r->most_passes = set->quick || set->model ? 12 : 30;
     r->seed = set->seed;
     r->visit = on_visit;
     r->ended = on_end;
@@ -603,19 +612,6 @@ static void session_free(session *s)
     result_free(&s->result);
 }
 
-/* --model measures on one device, with one number of threads, and prints a table. */
-static int model_settings(const command *c, bench_settings *set)
-{
-    if (set->only || set->output || set->json || set->csv || set->markdown || set->commands.n ||
-        set->threads.n > 1) {
-        say(c, "--model goes with --device, --threads N, --math, --memory-limit and --trace only");
-        return EXIT_USAGE;
-    }
-    set->engine.device = set->device;
-    set->engine.threads = set->threads.n ? set->threads.v[0] : 0;
-    return -1;
-}
-
 int verb_bench(int argc, char **argv)
 {
     bench_settings set = {0};
@@ -647,7 +643,7 @@ int verb_bench(int argc, char **argv)
         {"--md", 0, "FILE", option_text, &set.markdown,
          "writes a Markdown table; - is standard output"},
         {"--model", 'm', "FILE", option_text, &set.model,
-         "tokens per second of a model that generates text: a prompt of 512 tokens, and 128 more"},
+         "measures only this language model: a prompt of 512 tokens, and 128 tokens one by one"},
         {"--cmd", 0, "COMMAND", read_command, &set.commands,
          "measures your own command; repeat it to compare several"},
         FLAG("--show-output", &set.show_output, "shows the output of the commands"),
@@ -676,12 +672,8 @@ int verb_bench(int argc, char **argv)
         str_free(&t);
         code = EXIT_FINE;
     }
-    if (code < 0 && set.model)
-        code = model_settings(&c, &set);
     if (code < 0)
         code = engine_apply(&c, &set.engine);
-    if (code < 0 && set.model)
-        code = bench_model(&c, set.model);
     for (int i = 0; i < set.commands.n; i++)
         set.commands.v[i].show = set.show_output;
     session s = {.command = &c, .set = &set, .worker = worker_none};

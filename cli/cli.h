@@ -177,9 +177,6 @@ int verb_train(int argc, char **argv);
 int verb_translate(int argc, char **argv);
 int verb_verify(int argc, char **argv);
 
-/* Measures a decoder model. Returns the exit code. */
-int bench_model(const command *c, const char *path);
-
 /* The op after `op` in the order of classes; the first one for NULL; NULL after the last. */
 const ig_op *ops_next(const ig_op *op);
 

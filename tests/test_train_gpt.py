@@ -59,6 +59,10 @@ def check_resume(folder):
     check("the log", lines[0]["step"] == 1 and lines[0]["tokens_per_second"] > 0 and lines[0]["lr"] > 0, str(lines[0]))
     text = subprocess.run([INGOT, "generate", "--model", whole, "--tokens", "8", "one two "], capture_output=True, text=True, check=False)
     check("ingot generate reads the model", text.returncode == 0 and len(text.stdout) > 8, text.stderr)
+    text = subprocess.run([INGOT, "bench", "--model", whole, "--seconds", "0.1", "--json", "--quiet"], capture_output=True, text=True, check=False)
+    rows = json.loads(text.stdout)["rows"] if text.returncode == 0 else []
+    check("ingot bench measures the model", [row["work"] for row in rows] == ["prompt", "generate"] and
+          all(int(row["size"]) == row["tokens"] > 0 for row in rows), text.stdout + text.stderr)
 
 
 def check_data(folder):

@@ -63,6 +63,7 @@ static const field row_fields[] = {
     {"extent", REAL, AT(result_row, extent), 0, NULL},
     {"flops", REAL, AT(result_row, flops), 0, NULL},
     {"bytes", REAL, AT(result_row, bytes), 0, NULL},
+    {"tokens", REAL, AT(result_row, tokens), 0, NULL},
     {"answer", TEXT, AT(result_row, answer), 0, NULL},
     {"repeats", COUNT, AT(result_row, repeats), 0, NULL},
     {"warnings", TEXTS, AT(result_row, warnings), AT(result_row, n_warnings), NULL},
@@ -542,6 +543,13 @@ void row_share_words(str *t, const result *r, const result_row *row)
 const char *row_operations(const result_row *row)
 {
     return row->dtype[0] == 'i' || row->dtype[0] == 'u' ? "OP/s" : "FLOP/s";
+}
+
+double row_amount(const result_row *row, const char **unit)
+{
+    const bool moves = strcmp(row->group, "memory") == 0;
+    *unit = row->tokens > 0 ? "tokens/s" : moves ? "B/s" : row_operations(row);
+    return row->tokens > 0 ? row->tokens : moves ? row->bytes : row->flops;
 }
 
 int row_passes(const result_row *row)

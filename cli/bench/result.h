@@ -20,8 +20,8 @@ typedef struct result_row {
     const char *input; /* what was computed, and from which seeds, in one line */
     const char *math;  /* "strict" */
     int threads;
-    double extent;         /* the size as one number, for charts; 0: none */
-    double flops, bytes;   /* of one repetition; 0: not applicable */
+    double extent;               /* the size as one number, for charts; 0: none */
+    double flops, bytes, tokens; /* of one repetition; 0: not applicable */
     const char *answer;    /* digest of the answer, the same on every correct machine; or NULL */
     int repeats;           /* repetitions per sample; a sample is their mean */
     int n;                 /* samples */
@@ -102,6 +102,8 @@ double row_best_s(const result *r, const result_row *row);
 void row_share_words(str *t, const result *r, const result_row *row);
 /* "FLOP/s", or "OP/s" for integers. */
 const char *row_operations(const result_row *row);
+/* What a repetition does, in the unit of its rate: tokens, bytes of works that measure memory, or operations. 0: it has no rate. */
+double row_amount(const result_row *row, const char **unit);
 /* The number of passes in which the row was measured; fewer than PASSES_LEAST say little. */
 enum { PASSES_LEAST = 3 };
 int row_passes(const result_row *row);

@@ -48,12 +48,14 @@ static const char *unit_of(double seconds, double *scale)
     return units[i].name;
 }
 
-/* The rate in FLOP/s, or in bytes/s for works that compute less than 2 FLOP per byte. */
+/* The rate in tokens/s, in FLOP/s, or in bytes/s for works that compute less than 2 FLOP per byte. */
 static void cell_rate(str *t, const summary *s, const result_row *row)
 {
     bool moves = s->bytes_s > 0 && s->flops_s < 2 * s->bytes_s;
     double rate = moves ? s->bytes_s : s->flops_s;
-    if (rate > 0)
+    if (row->tokens > 0)
+        str_printf(t, "%.4g tokens/s", row->tokens / s->seconds.middle);
+    else if (rate > 0)
         str_printf(t, "%.3g G%s", rate * 1e-9, moves ? "B/s" : row_operations(row));
 }
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const work *const tables[] = {works_dense, works_memory, works_index,
-                                     works_train, works_text,   works_latency};
+static const work *const tables[] = {works_dense, works_memory,   works_index,   works_train,
+                                     works_text,  works_language, works_latency, works_model};
 enum { TABLES = sizeof tables / sizeof *tables, TITLE_MOST = 128, KEYS = 16 };
 
 /* ---- rows --------------------------------------------------------------------------------------- */
@@ -140,21 +140,40 @@ static void job_add(job_list *list, const work_choice *choice, const ig_device_i
     list->jobs = heap_resize(list->jobs, sizeof *list->jobs * (size_t)(list->n + 1));
     job *j = &list->jobs[list->n++];
     str text = {0}, input = {0};
-    *j = (job){.work = w, .device = device->name, .threads = threads, .seed = choice->seed};
+    *j = (job){.work = w,
+               .model = choice->model,
+               .device = device->name,
+               .threads = threads,
+               .seed = choice->seed};
     j->memory_limit = device->memory_limit ? device->memory_limit : ig_memory_limit();
     j->dtype = ig_dtype_parse(dtype);
     read_dims(j, size);
     w->cost(j);
-    str_puts(&text, size);
+    if (j->model) /* its context may be shorter */
+        str_printf(&text, "%lld", (long long)j->dims[0]);
+    else
+        str_puts(&text, size);
     if (w->scaling) {
         str_printf(&text, "/%d", threads);
         j->extent = threads;
     }
     if (j->extent <= 0)
         j->extent = (double)j->dims[0];
-    str_printf(&input, "%s; seed %llu", w->input, (unsigned long long)j->seed);
+    str_puts(&input, w->input);
+    if (j->model)
+        str_printf(&input, ", %s", strrchr(j->model, '/') ? strrchr(j->model, '/') + 1 : j->model);
+    str_printf(&input, "; seed %llu", (unsigned long long)j->seed);
     j->size = text.s;
     j->input = input.s;
+}
+
+/* True if the work is measured with a model of the user. */
+static bool needs_model(const work *w)
+{
+    for (const work *m = works_model; m->name; m++)
+        if (m == w)
+            return true;
+    return false;
 }
 
 struct adding {
@@ -169,7 +188,8 @@ static void add_row(void *context, const work *w, const char *size, const char *
     const work_choice *c = a->choice;
     const char *plain = size + (*size == '*');
     bool cpu = device_is_host(a->device->name);
-    if (!chosen(c->only, w, plain, dtype) || (c->quick && *size != '*') || (w->scaling && !cpu))
+    if (!chosen(c->only, w, plain, dtype) || (c->quick && *size != '*') || (w->scaling && !cpu) ||
+        needs_model(w) != (c->model != NULL))
         return;
     if (!cpu) {
         job_add(a->list, c, a->device, w, plain, dtype, 0);

@@ -33,7 +33,8 @@ typedef struct work {
 
 struct job {
     const work *work;
-    const char *size; /* allocated */
+    const char *size;  /* allocated */
+    const char *model; /* a file of the user, for works_model; otherwise NULL */
     const char *input;
     const char *device;
     ig_dtype dtype;
@@ -44,6 +45,7 @@ struct job {
     /* Set by cost(), for one repetition. */
     double flops, bytes, memory_bytes;
     double extent; /* the size as one number; 0: the first dimension */
+    double tokens; /* of text; 0: not applicable */
     /* While the job is open. */
     ig_array *in[JOB_INPUTS];
     void *state;
@@ -57,7 +59,8 @@ extern const task_calls job_calls; /* of a task whose context is a job */
 /* Which jobs to make. */
 typedef struct work_choice {
     bool quick;
-    const char *only; /* patterns, separated by commas; NULL: all */
+    const char *only;  /* patterns, separated by commas; NULL: all */
+    const char *model; /* only works_model, with this file; NULL: all other works */
     const int *threads;
     int n_threads;
     uint64_t seed;
@@ -78,6 +81,8 @@ void jobs_free(job_list *list);
 void job_title(str *t, const job *j);
 /* True if each pattern matches a work; otherwise why suggests the nearest name. */
 bool works_known(const work_choice *choice, str *why);
+/* False, with the library's error set, if the file is not a language model. */
+bool model_opens(const char *path);
 /* The list of works, as text or as JSON. */
 void works_list(str *t, bool json);
 
@@ -85,7 +90,7 @@ void works_list(str *t, bool json);
 
 /* The tables; the last entry has no name. */
 extern const work works_dense[], works_memory[], works_index[], works_train[], works_text[],
-    works_latency[];
+    works_language[], works_latency[], works_model[];
 
 /* Uniform values in [low, high) of the job's dtype. Each `number` gives a different array. */
 ig_array *job_uniform(const job *j, int number, ig_ints shape, double low, double high);

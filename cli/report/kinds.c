@@ -122,7 +122,8 @@ static const result_row *best_row(const contestant *who, const result_row *like)
     const result_row *best = NULL;
     double most = -1;
     for (const result_row *r = NULL; (r = row_next(who, r));) {
-        const double amount = strcmp(r->group, "memory") == 0 ? r->bytes : r->flops;
+        const char *unit;
+        const double amount = row_amount(r, &unit);
         if (strcmp(r->work, like->work) != 0 || strcmp(r->dtype, like->dtype) != 0)
             continue;
         if (amount / row_time(r).middle > most) {
@@ -147,9 +148,11 @@ static void row_bar(str *t, const comparison *c, const contestant *who, const re
 {
     const interval s = row_time(r);
     const double best = row_best_s(&who->from->r, r);
-    const bool rate = strcmp(r->group, "compute") == 0 || strcmp(r->group, "memory") == 0;
+    const bool rate =
+        r->tokens > 0 || strcmp(r->group, "compute") == 0 || strcmp(r->group, "memory") == 0;
+    const char *unit;
     str words = {0}, share = {0};
-    if (rate && (strcmp(r->group, "memory") == 0 ? r->bytes : r->flops) > 0) {
+    if (rate && row_amount(r, &unit) > 0) {
         words_row_rate(&words, r);
     } else {
         str low = {0}, high = {0};

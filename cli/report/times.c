@@ -26,7 +26,10 @@ static void times_row(str *t, const contestant *who, const result_row *r)
     html_put(t, "<tr><th scope=\"row\">%s <span>%s %s</span></th>", r->work, r->size, r->dtype);
     part_cell_time(t, s);
     part_cell_interval(t, s, r);
-    part_cell_rate(t, r->flops / s.middle, row_operations(r));
+    if (r->tokens > 0)
+        part_cell_rate(t, r->tokens / s.middle, "tokens/s");
+    else
+        part_cell_rate(t, r->flops / s.middle, row_operations(r));
     part_cell_rate(t, r->bytes / s.middle, "B/s");
     share_cell(t, share, title.s);
     html_put(t, "<td class=\"n\">%s</td></tr>\n", words.n ? words.s : "");

@@ -381,10 +381,10 @@ void words_machine(str *t, const result *r)
 void words_row_rate(str *t, const result_row *r)
 {
     const interval s = stats_typical(row_timings(r));
-    const bool computes = strcmp(r->group, "memory") != 0;
-    const double amount = computes ? r->flops : r->bytes;
+    const char *unit;
+    const double amount = row_amount(r, &unit);
     str low = {0}, high = {0};
-    words_rate(t, amount / s.middle, computes ? row_operations(r) : "B/s");
+    words_rate(t, amount / s.middle, unit);
     words_rate(&low, amount / s.high, "");
     words_rate(&high, amount / s.low, "");
     str_printf(t, " [%s, %s]", low.s, high.s);
