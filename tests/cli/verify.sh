@@ -151,6 +151,9 @@ check 'what they saw is told' grep -Eq '^interrupted at [a-z_0-9]+; [0-9]+ of [0
 check 'eval --verify' ends 0 ', 0 failed; worst: ' eval --verify 'x = normal(key(0), [9, 9]); softmax(x @ x.T)'
 check 'eval --verify --json' json 'd["verify"]["operations"] > 1 and d["verify"]["first_failure"] is None' \
     eval --verify --json 'exp(arange(9.0))'
+# Differences of nearly equal numbers: what the result loses is in the bound of a formula.
+check 'eval --verify of a norm that cancels' ends 0 ', 0 failed; worst: ' eval --verify 'x = compute(array([0.5], f32)); grad(sum(rms_norm(x)), [x])[0]'
+check 'eval --verify of silu near its minimum' ends 0 ', 0 failed; worst: ' eval --verify 'x = compute(array([-2.008], f32)); grad(sum(silu(x)), [x])[0]'
 check 'eval --verify without a device that computes' ends 4 'computes nothing' \
     eval --verify --device null 'exp(arange(9.0))'
 

@@ -4,6 +4,8 @@
 #include "base/error.h"
 #include "engine/ops/ops.h"
 
+#include <string.h>
+
 const formula_row formula_rows[FORMULAS] = {
     [FORMULA_DECAYED_SUM] = {3, 2, {{OP_multiply, 0, 1}, {OP_add, 3, 2}}},
     [FORMULA_DECAYED_SQUARES] = {3, 3, {{OP_multiply, 0, 1}, {OP_square, 2, -1}, {OP_add, 3, 4}}},
@@ -98,16 +100,23 @@ ig_array *build_formula(formula f, ig_array *const *in)
     return array_node(OP_formula, dtype, in[0]->view.ndim, in[0]->view.shape, in, n, &attr);
 }
 
-ig_array *formula_by_ops(const ig_array *node)
+ig_array *formula_steps(formula f, ig_array *const *in, ig_dtype dtype, ig_array **steps)
 {
-    const formula_row *row = &formula_rows[node->attr.fold];
+    const formula_row *row = &formula_rows[f];
     ig_array *v[FORMULA_INPUTS + FORMULA_OPS];
     for (int i = 0; i < row->n_in; i++)
-        v[i] = build_cast(node->in[i], (ig_dtype)node->dtype);
+        v[i] = build_cast(in[i], dtype);
     for (int k = 0; k < row->n_ops; k++) {
         const formula_op *o = &row->ops[k];
-        ig_array *const in[2] = {v[o->a], o->b < 0 ? NULL : v[o->b]};
-        v[row->n_in + k] = build_map((op_id)o->op, (ig_dtype)node->dtype, in, 1 + (o->b >= 0));
+        ig_array *const operands[2] = {v[o->a], o->b < 0 ? NULL : v[o->b]};
+        v[row->n_in + k] = build_map((op_id)o->op, dtype, operands, 1 + (o->b >= 0));
     }
-    return v[row->n_in + row->n_ops - 1];
+    memcpy(steps, v + row->n_in, (size_t)row->n_ops * sizeof *steps);
+    return steps[row->n_ops - 1];
+}
+
+ig_array *formula_by_ops(const ig_array *node)
+{
+    ig_array *steps[FORMULA_OPS];
+    return formula_steps((formula)node->attr.fold, node->in, (ig_dtype)node->dtype, steps);
 }

@@ -46,5 +46,7 @@ ig_array *build_formula(formula f, ig_array *const *in);
 
 /* The same by separate ops, which have gradients; NULL on failure. */
 ig_array *formula_by_ops(const ig_array *node);
+/* The same for these inputs in a dtype, and the results of all ops. */
+ig_array *formula_steps(formula f, ig_array *const *in, ig_dtype dtype, ig_array **steps);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/sized.h"
 #include "base/text.h"
 #include "engine/eval/engine.h"
+#include "engine/ops/formula.h"
 #include "engine/ops/grad.h"
 #include "engine/ops/native_node.h"
 #include "engine/ops/walk.h"
@@ -187,8 +188,9 @@ static ig_status fetch(const checker *c)
 /* ---- bounds ---- */
 
 typedef enum error_bound_kind {
-    BOUND_EXACT,    /* the f64 result, rounded */
-    BOUND_ULP,      /* a number of ulp of the result, or of size */
+    BOUND_EXACT, /* the f64 result, rounded */
+    BOUND_ULP,   /* a number of ulp of the result, or of size */
+    BOUND_STEPS, /* of a formula: size is what the roundings of its ops may add up to, in units of eps */
     BOUND_SUM,      /* a sum of a reduction: size is the sum of absolute values */
     BOUND_RUNNING,  /* a running sum: size as for BOUND_SUM */
     BOUND_IN_ORDER, /* a sum of `terms` terms, one after another */
@@ -267,6 +269,10 @@ static error_bound bound_of(const ig_array *x)
         b.adds = d;
         break;
     case PROGRAM_MAP:
+        if (x->op == OP_formula) {
+            b.kind = BOUND_STEPS;
+            break;
+        }
         b.ulp = op_ulps[x->op] > 0 && dtype_is_half(d) ? 1 : op_ulps[x->op];
         if (x->op == OP_astype && ig_dtype_bytes(x->in[0]->dtype) == 8 &&
             !dtype_is_float(x->in[0]->dtype))
@@ -290,6 +296,25 @@ static ig_array *defined_again(const checker *c, const ig_array *x)
         if (!(in[i] = input_again(c, x, i, stand_host)))
             return NULL;
     return n->define(n, in, (int)x->attr.result);
+}
+
+/* What the rounding of each op of a formula changes in its result, to first order and added up, in units of eps. */
+static ig_array *size_of_steps(const checker *c, const ig_array *x)
+{
+    ig_array *in[FORMULA_INPUTS], *steps[FORMULA_OPS], *slopes[FORMULA_OPS];
+    const formula_row *row = &formula_rows[x->attr.fold];
+    for (int i = 0; i < row->n_in; i++)
+        if (!(in[i] = input_again(c, x, i, stand_wide)))
+            return NULL;
+    ig_array *y = formula_steps((formula)x->attr.fold, in, IG_F64, steps);
+    if (ig_grad(ig_sum(y, IG_NONE, IG_F64, false), steps, row->n_ops, slopes) != IG_OK)
+        return NULL;
+    ig_array *size = ig_scalar(0, IG_F64);
+    for (int k = 0; k < row->n_ops; k++) {
+        const double ulp = fmax(op_ulps[row->ops[k].op], 0.5);
+        size = ig_add(size, ig_multiply(ig_abs(ig_multiply(slopes[k], steps[k])), ig_float(ulp)));
+    }
+    return size;
 }
 
 /* The sum of all inputs that are floats, in f64. */
@@ -327,6 +352,8 @@ static ig_status compute_bound(const checker *c, const ig_array *x, error_bound 
         all[n++] = b->flushed = node_again(c, x, wide ? IG_F64 : b->dtype, stand_flushed);
     if (b->flushes)
         all[n++] = b->lifted = node_again(c, x, IG_F64, stand_lifted);
+    if (b->kind == BOUND_STEPS)
+        all[n++] = b->size = size_of_steps(c, x);
     if (x->op == OP_gelu_erf)
         all[n++] = b->size = input_again(c, x, 0, stand_size);
     if (x->op == OP_logaddexp)
@@ -377,6 +404,7 @@ static double allowance(const measure *m, int64_t i)
         (m->above[i] > m->adds.max || m->below[i] < m->adds.smallest_normal))
         return INFINITY;
     switch (b->kind) {
+    case BOUND_STEPS: return isfinite(size) ? reference * m->adds.eps * size + ulp : INFINITY;
     case BOUND_ULP:
         return reference * b->ulp * ulp_of(&m->f, fmax(want, isfinite(size) ? size : 0));
     case BOUND_SUM: return reference * fold_depth(n) * m->adds.eps / 2 * size + ulp;
@@ -461,7 +489,7 @@ static void find_largest(measure *m, int64_t n)
 /* Adds the error of element i to the report. */
 static void note(ig_verify_report *r, const measure *m, int64_t i, double got, double error)
 {
-    const bool by_element = m->b->kind <= BOUND_ULP;
+    const bool by_element = m->b->kind <= BOUND_STEPS;
     const double off = fabs(got - m->want[i]), size = by_element ? fabs(m->want[i]) : m->largest;
     r->worst_bound = fmax(r->worst_bound, error);
     if (!isfinite(off) || error == 0)
