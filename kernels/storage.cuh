@@ -69,6 +69,35 @@ __device__ int storage_minimum(const unsigned char *b, int part)
     return part < 4 ? b[part + 4] & 63 : b[part + 4] >> 4 | (b[part] >> 6) << 4;
 }
 
+/* Sixteen signed scales of 6 bits in 12 bytes. */
+__device__ int storage_scale_q3(const unsigned char *b, int part)
+{
+    const int low = part < 8 ? b[part] & 15 : b[part - 8] >> 4;
+    return (low | (b[8 + part % 4] >> part / 4 * 2 & 3) << 4) - 32;
+}
+
+/* Eight signed scales of 6 bits: the high bits in 2 bytes, then the low ones in 4 bytes. */
+__device__ int storage_scale_iq4(const unsigned char *b, int part)
+{
+    const int low = b[2 + part / 2] >> part % 2 * 4 & 15, high = b[part / 4] >> part % 4 * 2 & 3;
+    return (low | high << 4) - 32;
+}
+
+/* 2^(e - 128). */
+__device__ float storage_power(int e)
+{
+    return __uint_as_float(e < 2 ? 0x200000u << e : (unsigned int)(e - 1) << 23);
+}
+
+/* The values of codes of 4 bits, as signed bytes. mxfp4: twice the values of the format. */
+#define STORAGE_VALUES_IQ4 0xf6eaddcfbfad9881ull, 0x7159453526190d01ull
+#define STORAGE_VALUES_MXFP4 0x0c08060403020100ull, 0xf4f8fafcfdfeff00ull
+
+__device__ int storage_lookup(unsigned long long low, unsigned long long high, int code)
+{
+    return (int)(signed char)((code < 8 ? low : high) >> 8 * (code & 7) & 0xffull);
+}
+
 __device__ unsigned int storage_word(const unsigned char *b)
 {
     return (unsigned int)b[0] | (unsigned int)b[1] << 8 | (unsigned int)b[2] << 16 | (unsigned int)b[3] << 24;
@@ -84,4 +113,5 @@ __device__ float storage_float(const unsigned char *b) { return __uint_as_float(
 #define SIGNED_BYTES(b) ((int)(signed char)*(b))
 #define AS_FLOATS(x) ((float)(x))
 #define NUMBERS 0
+#define LOOKUP storage_lookup
 #include "storage_blocks.cuh"

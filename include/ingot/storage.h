@@ -7,8 +7,8 @@
  * Formats (blocks lie along the last axis):
  *
  *   f8_e4m3 f8_e5m2 f8_e4m3fnuz f8_e5m2fnuz           floats of 8 bits
- *   q4_0 q4_1 q5_0 q5_1 q8_0                          32 elements, as in GGUF files
- *   q4_k q5_k q6_k                                    256 elements, as in GGUF files
+ *   q4_0 q4_1 q5_0 q5_1 q8_0 iq4_nl mxfp4             32 elements, as in GGUF files
+ *   q2_k q3_k q4_k q5_k q6_k iq4_xs                   256 elements, as in GGUF files
  *   i2 i4 i8   u2 u4 u8   z2 z4 z8                    codes of 2, 4 or 8 bits in blocks of any multiple of 8 elements, each
  *                                                     with an f32 scale: (code - zero) * scale. zero is half of the codes
  *                                                     (i), a byte of the block (u) or an f32 (z) */

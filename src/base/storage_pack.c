@@ -266,6 +266,203 @@ static void storage_pack_q6_k(storage s, const float *x, byte *to)
     }
 }
 
+/* ---- few codes: scales are searched for ---- */
+
+/* The place of the nearest of n sorted values; 0 for NaN. */
+static int nearest_of(const signed char *values, int n, float x)
+{
+    int low = 0;
+    for (int high = n - 1; low < high;) {
+        const int middle = (low + high) / 2;
+        if (2 * x > (float)(values[middle] + values[middle + 1]))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The scale of the smallest squared error for scale * a value, among some that give the element with the largest magnitude a
+ * value near the first one, whose magnitude is the largest. */
+static float scale_search(const signed char *values, int count, const float *x, int n)
+{
+    enum { TRIALS = 4 };
+    const float by = (float)values[0] * inverse(range_of(x, n).far);
+    float best = 0, scale = 0;
+    for (int trial = -TRIALS; trial <= TRIALS; trial++) {
+        float product = 0, square = 0;
+        for (int i = 0; i < n; i++) {
+            const float value =
+                values[nearest_of(values, count, x[i] * by * (1 + 0.04f * (float)trial))];
+            product += value * x[i];
+            square += value * value;
+        }
+        if (square > 0 && product * product / square > best) {
+            best = product * product / square;
+            scale = product / square;
+        }
+    }
+    return scale;
+}
+
+/* Scales of n elements each as a factor, which is stored, times numbers from -32 to 31. Returns the factor. */
+static float scales_join(const signed char *values, int count, const float *x, int parts, int n,
+                         int *number, byte *factor)
+{
+    float scale[16], far = 0;
+    for (int p = 0; p < parts; p++) {
+        scale[p] = scale_search(values, count, x + p * n, n);
+        far = fabsf(scale[p]) > fabsf(far) ? scale[p] : far;
+    }
+    const float by = as_half(far / -32);
+    put_half(factor, by);
+    for (int p = 0; p < parts; p++)
+        number[p] = nearest(scale[p] * inverse(by), -32, 31);
+    return by;
+}
+
+static void storage_pack_q3_k(storage s, const float *x, byte *to)
+{
+    static const signed char values[] = {-4, -3, -2, -1, 0, 1, 2, 3};
+    int number[16];
+    (void)s;
+    memset(to, 0, 110);
+    const float by = scales_join(values, 8, x, 16, 16, number, to + 108);
+    for (int p = 0; p < 16; p++) {
+        const int u = number[p] + 32;
+        to[96 + p % 8] |= (byte)((u & 15) << p / 8 * 4);
+        to[104 + p % 4] |= (byte)(u >> 4 << p / 4 * 2);
+    }
+    for (int i = 0; i < 256; i++) {
+        const float scale = by * (float)number[i / 16];
+        const int code = nearest_of(values, 8, x[i] * inverse(scale));
+        to[32 + i / 128 * 32 + i % 32] |= (byte)((code & 3) << i / 32 % 4 * 2);
+        to[i % 32] |= (byte)(code >> 2 << i / 32);
+    }
+}
+
+/* The scale, and the minimum to add, of n elements for codes from 0 to 3, with the smallest squared error of some. */
+static void line_search(const float *x, int n, float *scale, float *minimum)
+{
+    enum { TRIALS = 5 };
+    const range r = range_of(x, n);
+    const float low = r.low < 0 ? r.low : 0;
+    float best = INFINITY;
+    *scale = *minimum = 0;
+    for (int trial = 0; trial < TRIALS; trial++) {
+        const float by = 3 * inverse((r.high - low) * (1 - 0.08f * (float)trial));
+        float code[16], sum = 0, square = 0, x_sum = 0, product = 0, error = 0;
+        for (int i = 0; i < n; i++) {
+            code[i] = (float)nearest((x[i] - low) * by, 0, 3);
+            sum += code[i];
+            square += code[i] * code[i];
+            x_sum += x[i];
+            product += code[i] * x[i];
+        }
+        float step = ((float)n * product - sum * x_sum) * inverse((float)n * square - sum * sum);
+        float at = (x_sum - step * sum) / (float)n;
+        if (at > 0 || !(step > 0)) {
+            at = step > 0 ? 0 : low;
+            step = (product - at * sum) * inverse(square);
+        }
+        for (int i = 0; i < n; i++)
+            error += (x[i] - step * code[i] - at) * (x[i] - step * code[i] - at);
+        if (error < best && step >= 0) {
+            best = error;
+            *scale = step;
+            *minimum = at;
+        }
+    }
+}
+
+static void storage_pack_q2_k(storage s, const float *x, byte *to)
+{
+    float scale[16], minimum[16], far = 0, deep = 0;
+    (void)s;
+    for (int p = 0; p < 16; p++) {
+        line_search(x + 16 * p, 16, &scale[p], &minimum[p]);
+        far = scale[p] > far ? scale[p] : far;
+        deep = -minimum[p] > deep ? -minimum[p] : deep;
+    }
+    const float by = as_half(far / 15), less = as_half(deep / 15);
+    memset(to, 0, 84);
+    put_half(to + 80, by);
+    put_half(to + 82, less);
+    for (int p = 0; p < 16; p++) {
+        const int each = nearest(scale[p] * inverse(by), 0, 15);
+        const int least = nearest(-minimum[p] * inverse(less), 0, 15);
+        to[p] = (byte)(each | least << 4);
+        for (int j = 0, i = 16 * p; j < 16; j++, i++) {
+            const float m = less * (float)least, step = by * (float)each;
+            to[16 + i / 128 * 32 + i % 32] |=
+                (byte)(nearest((x[i] + m) * inverse(step), 0, 3) << i / 32 % 4 * 2);
+        }
+    }
+}
+
+static const signed char iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                           1,    13,   25,  38,  53,  69,  89,  113};
+
+static void put_iq4(const float *x, float scale, byte *to)
+{
+    int code[32];
+    for (int i = 0; i < 32; i++)
+        code[i] = nearest_of(iq4_values, 16, x[i] * inverse(scale));
+    put_codes(code, to, NULL);
+}
+
+static void storage_pack_iq4_nl(storage s, const float *x, byte *to)
+{
+    const float scale = as_half(scale_search(iq4_values, 16, x, 32));
+    (void)s;
+    put_half(to, scale);
+    put_iq4(x, scale, to + 2);
+}
+
+static void storage_pack_iq4_xs(storage s, const float *x, byte *to)
+{
+    int number[8];
+    (void)s;
+    memset(to, 0, 8);
+    const float by = scales_join(iq4_values, 16, x, 8, 32, number, to);
+    for (int p = 0; p < 8; p++) {
+        const int u = number[p] + 32;
+        to[2 + p / 4] |= (byte)(u >> 4 << p % 4 * 2);
+        to[4 + p / 2] |= (byte)((u & 15) << p % 2 * 4);
+        put_iq4(x + 32 * p, by * (float)number[p], to + 8 + 16 * p);
+    }
+}
+
+/* Twice the values of the codes 15 to 9, then 0 to 7. */
+static void storage_pack_mxfp4(storage s, const float *x, byte *to)
+{
+    static const signed char values[15] = {-12, -8, -6, -4, -3, -2, -1, 0, 1, 2, 3, 4, 6, 8, 12};
+    const float far = fabsf(range_of(x, 32).far);
+    int exponent = 0, code[32];
+    float best = INFINITY;
+    (void)s;
+    frexpf(far, &exponent); /* 6 * 2^(e - 127) is the largest value */
+    const int first = exponent + 124;
+    to[0] = 0;
+    for (int e = first < 0 ? 0 : first; far > 0 && e <= first + 1 && e < 255; e++) {
+        const float scale = ldexpf(1, e - 128);
+        float error = 0;
+        for (int i = 0; i < 32; i++) {
+            const float value = values[nearest_of(values, 15, ldexpf(x[i], 128 - e))];
+            error += (x[i] - scale * value) * (x[i] - scale * value);
+        }
+        if (error < best) {
+            best = error;
+            to[0] = (byte)e;
+        }
+    }
+    for (int i = 0; i < 32; i++) {
+        const int place = nearest_of(values, 15, ldexpf(x[i], 128 - to[0]));
+        code[i] = place < 7 ? 15 - place : place - 7;
+    }
+    put_codes(code, to + 1, NULL);
+}
+
 /* ---- codes with a scale and a zero ---- */
 
 void storage_pack_codes(storage s, const unsigned char *codes, float scale, float zero, void *to)

@@ -159,8 +159,9 @@ static void check_contraction(const char *format, int64_t m, int64_t n, int64_t 
 
 static void test_contractions(void **state)
 {
-    static const char *const formats[] = {"q4_0", "q4_1", "q5_0", "q5_1",
-                                          "q8_0", "q4_k", "q5_k", "q6_k"};
+    static const char *const formats[] = {"q4_0",   "q4_1",   "q5_0", "q5_1", "q8_0",
+                                          "q2_k",   "q3_k",   "q4_k", "q5_k", "q6_k",
+                                          "iq4_nl", "iq4_xs", "mxfp4"};
     static const int sizes[][3] = {
         {1, 9, 256}, {2, 13, 768}, {7, 16, 512}, {33, 5, 1280}, {149, 15, 2304}};
     (void)state;

@@ -122,6 +122,44 @@ static float of_q6_k(const unsigned char *b, int i)
     const float scale = (float)(half(b + 208) * (signed char)b[192 + i / 16]);
     return (float)((double)scale * (low + high % 4 * 16 - 32));
 }
+static float of_q2_k(const unsigned char *b, int i)
+{
+    const int both = b[i / 16], code = b[16 + i / 128 * 32 + i % 32] >> i / 32 % 4 * 2 & 3;
+    const float s = (float)(half(b + 80) * (both % 16)), m = (float)(half(b + 82) * (both / 16));
+    return (float)((double)(float)((double)s * code) - (double)m);
+}
+static float of_q3_k(const unsigned char *b, int i)
+{
+    const unsigned char *q = b + 96;
+    const int p = i / 16, low = p < 8 ? q[p] % 16 : q[p - 8] / 16;
+    const int scale = low + (q[8 + p % 4] >> 2 * (p / 4)) % 4 * 16 - 32;
+    const int code = b[32 + i / 128 * 32 + i % 32] >> i / 32 % 4 * 2 & 3;
+    const int high = b[i % 32] >> i / 32 & 1;
+    return (float)((double)(float)(half(b + 108) * scale) * (code - (high ? 0 : 4)));
+}
+static double iq4(int code)
+{
+    static const double values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                      1,    13,   25,  38,  53,  69,  89,  113};
+    return values[code];
+}
+static float of_iq4_nl(const unsigned char *b, int i)
+{
+    return steps(half(b), iq4(i < 16 ? b[2 + i] % 16 : b[2 + i - 16] / 16), 0);
+}
+static float of_iq4_xs(const unsigned char *b, int i)
+{
+    const int p = i / 32, byte = b[8 + 16 * p + i % 16], high = b[2] + 256 * b[3];
+    const int low = p % 2 ? b[4 + p / 2] / 16 : b[4 + p / 2] % 16;
+    const float scale = (float)(half(b) * (low + (high >> 2 * p) % 4 * 16 - 32));
+    return steps((double)scale, iq4(i % 32 < 16 ? byte % 16 : byte / 16), 0);
+}
+static float of_mxfp4(const unsigned char *b, int i)
+{
+    static const double values[8] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+    const int code = i < 16 ? b[1 + i] % 16 : b[1 + i - 16] / 16;
+    return (float)ldexp(code > 8 ? -values[code - 8] : values[code % 8], b[0] - 127);
+}
 static float of_e4m3(const unsigned char *b, int i) { return (float)tiny(b[i], 4, 3, 7, false); }
 static float of_e4m3fnuz(const unsigned char *b, int i) { return (float)tiny(b[i], 4, 3, 8, true); }
 static float of_e5m2(const unsigned char *b, int i) { return (float)tiny(b[i], 5, 2, 15, false); }
@@ -157,6 +195,11 @@ static const struct format {
     {"q4_k", 256, 144, of_q4_k, 1. / 10},
     {"q5_k", 256, 176, of_q5_k, 1. / 15},
     {"q6_k", 256, 210, of_q6_k, 1. / 27},
+    {"q2_k", 256, 84, of_q2_k, 1. / 2},
+    {"q3_k", 256, 110, of_q3_k, 1. / 3},
+    {"iq4_nl", 32, 18, of_iq4_nl, 1. / 6},
+    {"iq4_xs", 256, 136, of_iq4_xs, 1. / 6},
+    {"mxfp4", 32, 17, of_mxfp4, 1. / 3},
     {"i2", 0, 4, NULL, 1.1},
     {"i4", 0, 4, NULL, 1. / 7.9},
     {"i8", 0, 4, NULL, 1. / 127},

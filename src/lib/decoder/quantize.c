@@ -1,5 +1,6 @@
 /* Writes a GGUF file with other types of tensors. Norms and biases become f32. A matrix whose rows are no multiple of the
- * type's blocks gets the next type that fits. The tables of tokens, which most affect the result, get at least 6 bits. */
+ * type's blocks gets the next type that fits. The tables of tokens, which most affect the result, get at least 6 bits. MXFP4 is
+ * only for the matrices of experts. */
 #include "lib/decoder/quantize.h"
 
 #include "base/error.h"
@@ -22,6 +23,11 @@ static const quantize_choice choices[] = {
     {GGUF_TYPE_Q4_K, 14, GGUF_TYPE_Q5_0, GGUF_TYPE_Q6_K},
     {GGUF_TYPE_Q5_K, 16, GGUF_TYPE_Q5_1, GGUF_TYPE_Q6_K},
     {GGUF_TYPE_Q6_K, 18, GGUF_TYPE_Q8_0, GGUF_TYPE_Q6_K},
+    {GGUF_TYPE_Q2_K, 10, GGUF_TYPE_IQ4_NL, GGUF_TYPE_Q6_K},
+    {GGUF_TYPE_Q3_K, 11, GGUF_TYPE_IQ4_NL, GGUF_TYPE_Q6_K},
+    {GGUF_TYPE_IQ4_NL, 25, GGUF_TYPE_IQ4_NL, GGUF_TYPE_Q6_K},
+    {GGUF_TYPE_IQ4_XS, 30, GGUF_TYPE_IQ4_NL, GGUF_TYPE_Q6_K},
+    {GGUF_TYPE_MXFP4, 38, GGUF_TYPE_Q8_0, GGUF_TYPE_Q8_0},
 };
 
 enum { CHOICES = sizeof choices / sizeof *choices };
@@ -35,7 +41,7 @@ static const quantize_choice *choice_find(const char *name)
     FAIL_NULL(
         IG_ERR_ARGUMENT,
         "quantize: the type '%.40s' cannot be written; choose f32, f16, bf16, q8_0, q4_0, q4_1, "
-        "q5_0, q5_1, q4_k, q5_k or q6_k",
+        "q5_0, q5_1, q2_k, q3_k, q4_k, q5_k, q6_k, iq4_nl, iq4_xs or mxfp4",
         name);
 }
 
@@ -53,7 +59,8 @@ int quantize_type(const quantize_choice *c, const gguf_tensor *t)
         return GGUF_TYPE_F32;
     const bool is_table =
         strcmp(name, "token_embd.weight") == 0 || strcmp(name, "output.weight") == 0;
-    const int first = is_table ? c->table : c->type;
+    const bool is_other = c->type == GGUF_TYPE_MXFP4 && t->ndim < 3; /* not of experts */
+    const int first = is_table ? c->table : is_other ? c->narrow : c->type;
     const int next = is_table && first != c->type ? GGUF_TYPE_Q8_0 : c->narrow;
     return fits(first, t) ? first : fits(next, t) ? next : GGUF_TYPE_F16;
 }

@@ -67,7 +67,8 @@ static void quant_round(const quant_form *f, int64_t k, const float *x, void *ro
             sum[1] += near[i];
         LANE_LOOP for (int i = 0; i < QUANT_GROUP; i++) code[i] = (int8_t)near[i];
         ((float *)(uintptr_t)to.scale)[g] = scale;
-        const int parts = QUANT_GROUP / f->group, zero = f->low == 8 && QUANT_SIGNED ? 0 : f->zero;
+        const int parts = QUANT_GROUP / f->group;
+        const int zero = quant_is_wide(f) && QUANT_SIGNED ? 0 : f->zero;
         for (int h = 0; h < parts; h++) {
             const int32_t all = parts == 2 ? sum[h] : sum[0] + sum[1];
             ((float *)(uintptr_t)to.sum)[g * parts + h] = scale * (float)all;
@@ -132,6 +133,19 @@ QUANT_INLINE void words_q8_0(const unsigned char *b, int g, uint32_t *w)
         w[j] = storage_word(b + 2 + 4 * j) ^ (QUANT_SIGNED ? 0 : EACH_BYTE(0x80u));
 }
 
+QUANT_INLINE void words_q2_k(const unsigned char *b, int g, uint32_t *w)
+{
+    for (int j = 0; j < QUANT_QUADS; j++)
+        w[j] = storage_word(b + 16 + g / 4 * 32 + 4 * j) >> g % 4 * 2 & EACH_BYTE(3u);
+}
+
+QUANT_INLINE void words_q3_k(const unsigned char *b, int g, uint32_t *w)
+{
+    words_q2_k(b + 16, g, w);
+    for (int j = 0; j < QUANT_QUADS; j++)
+        w[j] |= (storage_word(b + 4 * j) >> g & EACH_BYTE(1u)) << 2;
+}
+
 QUANT_INLINE void words_q4_k(const unsigned char *b, int g, uint32_t *w)
 {
     for (int j = 0; j < QUANT_QUADS; j++)
@@ -156,6 +170,19 @@ QUANT_INLINE void words_q6_k(const unsigned char *b, int g, uint32_t *w)
     }
 }
 
+#define words_iq4_nl words_q4_0
+
+QUANT_INLINE void words_iq4_xs(const unsigned char *b, int g, uint32_t *w)
+{
+    nibbles(b + 8 + 16 * g, w);
+}
+
+QUANT_INLINE void words_mxfp4(const unsigned char *b, int g, uint32_t *w)
+{
+    (void)g;
+    nibbles(b + 1, w);
+}
+
 /* A block of the file without its codes: two factors, and the scales and minima of a group. */
 typedef struct head {
     uint16_t factor[2];
@@ -175,8 +202,21 @@ QUANT_INLINE head head_plain(const unsigned char *b, int g)
 #define head_q5_0 head_plain
 #define head_q5_1 head_plain
 #define head_q8_0 head_plain
+#define head_iq4_nl head_plain
 
-/* The minimum is subtracted. */
+/* Minima are subtracted. */
+QUANT_INLINE head head_q2_k(const unsigned char *b, int g)
+{
+    return (head){.factor = {half_word(b + 80), half_word(b + 82) ^ 0x8000},
+                  .scale = (int8_t)(b[g] & 15),
+                  .minimum = b[g] >> 4};
+}
+
+QUANT_INLINE head head_q3_k(const unsigned char *b, int g)
+{
+    return (head){.factor = {half_word(b + 108)}, .scale = (int8_t)storage_scale_q3(b + 96, g)};
+}
+
 QUANT_INLINE head head_q4_k(const unsigned char *b, int g)
 {
     return (head){.factor = {half_word(b), half_word(b + 2) ^ 0x8000},
@@ -188,6 +228,18 @@ QUANT_INLINE head head_q4_k(const unsigned char *b, int g)
 QUANT_INLINE head head_q6_k(const unsigned char *b, int g)
 {
     return (head){.factor = {half_word(b + 208)}, .scale = (int8_t)b[192 + g]};
+}
+
+QUANT_INLINE head head_iq4_xs(const unsigned char *b, int g)
+{
+    return (head){.factor = {half_word(b)}, .scale = (int8_t)storage_scale_iq4(b + 2, g)};
+}
+
+/* The high half of 2^(e - 128) as f32. */
+QUANT_INLINE head head_mxfp4(const unsigned char *b, int g)
+{
+    (void)g;
+    return (head){.factor = {(uint16_t)(half_bits(storage_power(b[0])) >> 16)}};
 }
 
 /* Puts the codes of a row of a group into its vectors. */
@@ -227,8 +279,9 @@ QUANT_INLINE void pack(const quant_form f,
                 if (g == 0 && f.minima)
                     memcpy(panel + 2 * (QUANT_ROWS + r), &h.factor[1], 2);
                 if (f.scales)
-                    scales[g * QUANT_ROWS + r] = (unsigned char)h.scale;
-                if (f.scales && f.minima)
+                    scales[g * QUANT_ROWS + r] =
+                        (unsigned char)(h.scale | (f.scales == 4 ? h.minimum << 4 : 0));
+                if (f.scales == 8 && f.minima)
                     minima[g * QUANT_ROWS + r] = h.minimum;
             }
             for (int g = 0; g < f.super / QUANT_GROUP; g++) {
@@ -247,20 +300,18 @@ QUANT_INLINE void pack(const quant_form f,
 typedef simd_f32 floats;
 
 /* LANES bytes as numbers. */
-QUANT_INLINE floats bytes_floats(const unsigned char *b, bool is_signed)
+QUANT_INLINE quant_ints bytes_ints(const unsigned char *b, bool is_signed)
 {
 #if SIMD_BYTES == 64
     const __m128i x = _mm_loadu_si128((const void *)b);
-    return (floats)_mm512_cvtepi32_ps(is_signed ? _mm512_cvtepi8_epi32(x)
-                                                : _mm512_cvtepu8_epi32(x));
+    return (quant_ints)(is_signed ? _mm512_cvtepi8_epi32(x) : _mm512_cvtepu8_epi32(x));
 #elif SIMD_BYTES == 32
     const __m128i x = _mm_loadl_epi64((const void *)b);
-    return (floats)_mm256_cvtepi32_ps(is_signed ? _mm256_cvtepi8_epi32(x)
-                                                : _mm256_cvtepu8_epi32(x));
+    return (quant_ints)(is_signed ? _mm256_cvtepi8_epi32(x) : _mm256_cvtepu8_epi32(x));
 #else
-    floats x;
+    quant_ints x;
     for (int i = 0; i < LANES; i++)
-        x[i] = (float)(is_signed ? (int8_t)b[i] : b[i]);
+        x[i] = is_signed ? (int8_t)b[i] : b[i];
     return x;
 #endif
 }
@@ -268,16 +319,23 @@ QUANT_INLINE floats bytes_floats(const unsigned char *b, bool is_signed)
 /* The scales of group g of a block, of the rows of part p. */
 QUANT_INLINE floats scale_get(const quant_form f, const unsigned char *b, int g, int p)
 {
-    const floats factor = simd_of_f16((const uint16_t *)(const void *)b + p * LANES);
+    const uint16_t *factors = (const uint16_t *)(const void *)b + p * LANES;
+    const floats factor = f.values == QUANT_MXFP4 ? simd_of_bf16(factors) : simd_of_f16(factors);
     const unsigned char *each = b + QUANT_ROWS * (f.minima ? 4 : 2);
-    return f.scales ? factor * bytes_floats(each + g * QUANT_ROWS + p * LANES, true) : factor;
+    if (!f.scales)
+        return factor;
+    const quant_ints scale = bytes_ints(each + g * QUANT_ROWS + p * LANES, f.scales == 8);
+    return factor * __builtin_convertvector(f.scales == 4 ? scale & 15 : scale, floats);
 }
 
 QUANT_INLINE floats minimum_get(const quant_form f, const unsigned char *b, int g, int p)
 {
     const floats factor = simd_of_f16((const uint16_t *)(const void *)b + QUANT_ROWS + p * LANES);
-    const unsigned char *each = b + QUANT_ROWS * (4 + f.super / f.group);
-    return f.scales ? factor * bytes_floats(each + g * QUANT_ROWS + p * LANES, false) : factor;
+    const unsigned char *each = b + QUANT_ROWS * (4 + (f.scales == 8 ? f.super / f.group : 0));
+    if (!f.scales)
+        return factor;
+    const quant_ints minimum = bytes_ints(each + g * QUANT_ROWS + p * LANES, false);
+    return factor * __builtin_convertvector(f.scales == 4 ? minimum >> 4 : minimum, floats);
 }
 
 QUANT_INLINE quant_words words_get(const unsigned char *b, int v, int p)
@@ -292,7 +350,7 @@ QUANT_INLINE quant_words bits_get(quant_words w, int bits, int from, int to)
     return (from > to ? w >> (from - to) : from < to ? w << (to - from) : w) & mask;
 }
 
-/* The codes of quad j of a group, of the rows of part p. */
+/* The codes of quad j of a group, of the rows of part p, or their values. */
 QUANT_INLINE quant_words codes_get(const quant_form f, const unsigned char *b, int j, int p)
 {
     quant_words w = words_get(b, j % f.low, p);
@@ -300,6 +358,10 @@ QUANT_INLINE quant_words codes_get(const quant_form f, const unsigned char *b, i
         w = bits_get(w, f.low, f.low * (j / f.low), 0);
     if (f.high > 0)
         w |= bits_get(words_get(b, f.low + j % f.high, p), f.high, f.high * (j / f.high), f.low);
+    if (f.values == QUANT_IQ4)
+        w = quant_lookup(w, STORAGE_VALUES_IQ4) ^ (QUANT_SIGNED ? 0 : EACH_BYTE(0x80u));
+    if (f.values == QUANT_MXFP4) /* 12 is added */
+        w = quant_lookup(w, 0x181412100f0e0d0cull, 0x00040608090a0b0cull);
     return w;
 }
 
@@ -347,7 +409,7 @@ QUANT_INLINE void few(const quant_form f, const int rows, int64_t k, const quant
                     SIMD_UNROLL_ALL
                     for (int r = 0; r < rows; r++)
                         sum[r] = quant_step(sum[r], w, quad_get(x[r].code + nth * f.group, j),
-                                            f.low == 8);
+                                            quant_is_wide(&f));
                 }
                 SIMD_UNROLL_ALL
                 for (int r = 0; r < rows; r++) {
@@ -521,8 +583,8 @@ QUANT_INLINE void tiles(const int group, const bool minima, const bool eight, in
 }
 
 /* Functions of all formats that differ only in their codes. */
-static void tiles_8(int64_t n, int64_t at, int64_t k, int64_t deep, const char *rows,
-                    const scratch *s, float (*sums)[QUANT_ROWS])
+static void tiles_wide(int64_t n, int64_t at, int64_t k, int64_t deep, const char *rows,
+                       const scratch *s, float (*sums)[QUANT_ROWS])
 {
     tiles(QUANT_GROUP, false, true, n, at, k, deep, rows, s, sums);
 }
@@ -545,6 +607,12 @@ static void tiles_16(int64_t n, int64_t at, int64_t k, int64_t deep, const char 
     tiles(QUANT_HALF, false, false, n, at, k, deep, rows, s, sums);
 }
 
+static void tiles_16_minima(int64_t n, int64_t at, int64_t k, int64_t deep, const char *rows,
+                            const scratch *s, float (*sums)[QUANT_ROWS])
+{
+    tiles(QUANT_HALF, true, false, n, at, k, deep, rows, s, sums);
+}
+
 /* ---- formats --------------------------------------------------------------------------------- */
 
 /* The functions of a format. */
@@ -555,28 +623,26 @@ typedef struct functions {
     void (*unpack)(int64_t k, int64_t first, int64_t n, const void *panel, scratch *s);
 } functions;
 
-#define FORM(low, high, zero, group, super, scales, minima) \
-    ((quant_form){low, high, zero, group, super, scales, minima})
-#define QUANT(name, low, high, zero, group, super, scales, minima) \
+#define QUANT(name, ...) \
     static void pack_##name(int64_t k, int64_t n, const void *from, int64_t step, void *panel) \
     { \
-        const storage s = {STORAGE_##name, super}; \
-        pack(FORM(low, high, zero, group, super, scales, minima), words_##name, head_##name, \
-             storage_block_bytes(s), k, n, from, step, panel); \
+        const quant_form f = {__VA_ARGS__}; \
+        const storage s = {STORAGE_##name, (uint16_t)f.super}; \
+        pack(f, words_##name, head_##name, storage_block_bytes(s), k, n, from, step, panel); \
     } \
     static void one_##name(int64_t k, const quant_x *x, const void *panel, \
                            float(*sums)[QUANT_ROWS]) \
     { \
-        few(FORM(low, high, zero, group, super, scales, minima), 1, k, x, panel, sums); \
+        few((quant_form){__VA_ARGS__}, 1, k, x, panel, sums); \
     } \
     static void two_##name(int64_t k, const quant_x *x, const void *panel, \
                            float(*sums)[QUANT_ROWS]) \
     { \
-        few(FORM(low, high, zero, group, super, scales, minima), 2, k, x, panel, sums); \
+        few((quant_form){__VA_ARGS__}, 2, k, x, panel, sums); \
     } \
     static void unpack_##name(int64_t k, int64_t first, int64_t n, const void *panel, scratch *s) \
     { \
-        unpack(FORM(low, high, zero, group, super, scales, minima), k, first, n, panel, s); \
+        unpack((quant_form){__VA_ARGS__}, k, first, n, panel, s); \
     }
 #include "engine/backend/cpu/lanes/quant.def"
 
@@ -605,12 +671,12 @@ static void sums_put(int64_t m, int64_t n, const float (*sums)[QUANT_ROWS], floa
 static void strip(const functions *f, const quant_form *form, int64_t k, int64_t m, const char *x,
                   const void *panel, scratch *s)
 {
+    static void (*const by[2][2])(int64_t n, int64_t at, int64_t k, int64_t deep, const char *rows,
+                                  const scratch *s, float(*sums)[QUANT_ROWS]) = {
+        {tiles_32, tiles_32_minima}, {tiles_16, tiles_16_minima}};
     void (*const run)(int64_t n, int64_t at, int64_t k, int64_t deep, const char *rows,
-                      const scratch *s, float(*sums)[QUANT_ROWS]) = form->low == 8 ? tiles_8
-                                                                    : form->group == QUANT_HALF
-                                                                        ? tiles_16
-                                                                    : form->minima ? tiles_32_minima
-                                                                                   : tiles_32;
+                      const scratch *s, float(*sums)[QUANT_ROWS]) =
+        quant_is_wide(form) ? tiles_wide : by[form->group == QUANT_HALF][form->minima];
     memset(s->sums, 0, (size_t)m * sizeof s->sums[0]);
     for (int64_t at = 0, deep; at < k; at += deep) {
         deep = k - at < QUANT_DEEP ? k - at : QUANT_DEEP;

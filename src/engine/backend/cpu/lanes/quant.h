@@ -13,7 +13,7 @@
  *     factors     f16 [QUANT_ROWS]
  *     factors     of the minima, the same
  *     scales      i8 [groups][QUANT_ROWS]
- *     minima      u8 [groups][QUANT_ROWS]
+ *     minima      u8 [groups][QUANT_ROWS]; if they have 4 bits: the high halves of the scales
  *
  * then the codes of each QUANT_GROUP weights: `low` vectors of low bits, then `high` ones of high bits. A vector has four
  * bytes for each row. Quad j of four weights has its b bits in vector j % b, shifted by b * (j / b). */
@@ -34,9 +34,16 @@ enum {
 
 /* See quant.def. */
 typedef struct quant_form {
-    int low, high, zero, group, super;
-    bool scales, minima;
+    int low, high, zero, group, super, scales;
+    bool minima;
+    enum { QUANT_CODES, QUANT_IQ4, QUANT_MXFP4 } values;
 } quant_form;
+
+/* True if the numbers that are multiplied have 8 bits. */
+static inline bool quant_is_wide(const quant_form *f)
+{
+    return f->low == 8 || f->values == QUANT_IQ4;
+}
 
 /* Rounded rows. All strides follow from k: see quant_row_bytes. */
 typedef struct quant_x {
@@ -68,7 +75,7 @@ static inline quant_x quant_row(const void *row, int64_t k)
 /* The bytes of the head of a block. */
 static inline int64_t quant_head_bytes(const quant_form *f)
 {
-    const int64_t each = QUANT_ROWS * (2 + (f->scales ? f->super / f->group : 0));
+    const int64_t each = QUANT_ROWS * (2 * 8 + f->scales * f->super / f->group) / 8;
     return each * (f->minima ? 2 : 1);
 }
 

@@ -88,6 +88,30 @@ QUANT_INLINE quant_ints quant_step(quant_ints sum, quant_words w, uint32_t x, bo
 }
 #endif
 
+/* Bytes w of a table of 16, eight in each word. */
+QUANT_INLINE quant_words quant_lookup(quant_words w, unsigned long long low,
+                                      unsigned long long high)
+{
+#if SIMD_BYTES == 64
+    const __m128i table = _mm_set_epi64x((long long)high, (long long)low);
+    return (quant_words)_mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), (__m512i)w);
+#elif SIMD_BYTES == 32
+    const __m128i table = _mm_set_epi64x((long long)high, (long long)low);
+    return (quant_words)_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), (__m256i)w);
+#elif defined(__aarch64__)
+    const uint64x2_t table = {low, high};
+    return (quant_words)vqtbl1q_u8(vreinterpretq_u8_u64(table), (uint8x16_t)w);
+#else
+    for (size_t i = 0; i < sizeof w / sizeof w[0]; i++) {
+        uint32_t u = 0;
+        for (int j = 0; j < 32; j += 8)
+            u |= (uint32_t)((w[i] >> j & 8 ? high : low) >> 8 * (w[i] >> j & 7) & 0xff) << j;
+        w[i] = u;
+    }
+    return w;
+#endif
+}
+
 #if SIMD_AMX
 /* Tiles for products of signed and unsigned bytes: rows of `bytes` bytes of k in tiles 4 and 5, as many columns in 6 and 7. */
 QUANT_INLINE void amx_begin_mixed(int bytes)

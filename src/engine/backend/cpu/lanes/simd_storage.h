@@ -66,4 +66,18 @@ SIMD_BYTES_INLINE simd_ints simd_signed_bytes(const unsigned char *b)
 }
 #endif
 
+/* Elements x of a table of 16 signed bytes, eight in each word. */
+SIMD_BYTES_INLINE simd_ints simd_lookup(unsigned long long low, unsigned long long high,
+                                        simd_ints x)
+{
+#if defined(__AVX512F__)
+    const __m512i table = _mm512_cvtepi8_epi32(_mm_set_epi64x((long long)high, (long long)low));
+    return (simd_ints)_mm512_permutexvar_epi32((__m512i)x, table);
+#else
+    for (int i = 0; i < SIMD_SOME; i++)
+        x[i] = (int8_t)((x[i] < 8 ? low : high) >> 8 * (x[i] & 7) & 0xff);
+    return x;
+#endif
+}
+
 #endif
