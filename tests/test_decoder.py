@@ -38,6 +38,7 @@ LONG = {"rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0 + 0
         "long_factor": [2.0 + 0.7 * i for i in range(8)]}
 GEMMA2 = dict(SIZES, head_dim=24, query_pre_attn_scalar=24, sliding_window=8, num_hidden_layers=4)
 LAYERS7 = dict(SIZES, head_dim=24, query_pre_attn_scalar=16, sliding_window=8, num_hidden_layers=7)
+GPT_OSS = dict(SIZES, head_dim=24, sliding_window=8, num_hidden_layers=4, num_local_experts=6, num_experts_per_tok=2, tie_word_embeddings=False)
 MODELS = {
     "llama": ("Llama", SIZES),
     "llama tied": ("Llama", dict(SIZES, tie_word_embeddings=True, num_key_value_heads=4)),
@@ -58,6 +59,8 @@ MODELS = {
     "mixtral": ("Mixtral", dict(SIZES, num_local_experts=4, num_experts_per_tok=2)),
     "qwen3_moe": ("Qwen3Moe", dict(SIZES, num_experts=6, num_experts_per_tok=2, moe_intermediate_size=48, head_dim=24,
                                    norm_topk_prob=True)),
+    "gpt_oss": ("GptOss", dict(GPT_OSS, rope_scaling=dict(YARN, beta_fast=4.0, beta_slow=1.0, truncate=False))),
+    "gpt_oss few": ("GptOss", dict(GPT_OSS, num_local_experts=4, num_key_value_heads=4, swiglu_limit=7.0)),
 }
 
 

@@ -6,33 +6,31 @@
 #include <stdio.h>
 #include <string.h>
 
-const role_names roles_gguf = {{
-    [ROLE_EMBEDDING] = "token_embd",
-    [ROLE_POSITIONS] = "position_embd",
-    [ROLE_OUT_NORM] = "output_norm",
-    [ROLE_OUT] = "output",
-    [ROLE_ATTENTION_NORM] = "blk.%d.attn_norm",
-    [ROLE_QUERY] = "blk.%d.attn_q",
-    [ROLE_KEY] = "blk.%d.attn_k",
-    [ROLE_VALUE] = "blk.%d.attn_v",
-    [ROLE_QUERY_KEY_VALUE] = "blk.%d.attn_qkv",
-    [ROLE_QUERY_NORM] = "blk.%d.attn_q_norm",
-    [ROLE_KEY_NORM] = "blk.%d.attn_k_norm",
-    [ROLE_ATTENTION_OUT] = "blk.%d.attn_output",
+/* phi3: ffn_up has twice as many rows. */
+#define FILE_NAMES \
+    [ROLE_EMBEDDING] = "token_embd", [ROLE_POSITIONS] = "position_embd", \
+    [ROLE_OUT_NORM] = "output_norm", [ROLE_OUT] = "output", \
+    [ROLE_ATTENTION_NORM] = "blk.%d.attn_norm", [ROLE_QUERY] = "blk.%d.attn_q", \
+    [ROLE_KEY] = "blk.%d.attn_k", [ROLE_VALUE] = "blk.%d.attn_v", \
+    [ROLE_QUERY_KEY_VALUE] = "blk.%d.attn_qkv", [ROLE_QUERY_NORM] = "blk.%d.attn_q_norm", \
+    [ROLE_KEY_NORM] = "blk.%d.attn_k_norm", [ROLE_SINKS] = "blk.%d.attn_sinks", \
+    [ROLE_ATTENTION_OUT] = "blk.%d.attn_output", [ROLE_GATE] = "blk.%d.ffn_gate", \
+    [ROLE_UP] = "blk.%d.ffn_up", [ROLE_GATE_UP] = "blk.%d.ffn_up", \
+    [ROLE_DOWN] = "blk.%d.ffn_down", [ROLE_INNER_AFTER] = "blk.%d.post_ffw_norm", \
+    [ROLE_ROUTER] = "blk.%d.ffn_gate_inp", [ROLE_EXPERT_GATE] = "blk.%d.ffn_gate_exps", \
+    [ROLE_EXPERT_UP] = "blk.%d.ffn_up_exps", [ROLE_EXPERT_DOWN] = "blk.%d.ffn_down_exps", \
+    [ROLE_ROPE_FACTORS] = "rope_freqs", [ROLE_ROPE_LONG] = "rope_factors_long", \
+    [ROLE_ROPE_SHORT] = "rope_factors_short"
+
+static const role_names roles_gguf = {{
+    FILE_NAMES,
     [ROLE_ATTENTION_AFTER] = "blk.%d.post_attention_norm",
     [ROLE_INNER_NORM] = "blk.%d.ffn_norm",
-    [ROLE_GATE] = "blk.%d.ffn_gate",
-    [ROLE_UP] = "blk.%d.ffn_up",
-    [ROLE_GATE_UP] = "blk.%d.ffn_up", /* phi3: twice as many rows */
-    [ROLE_DOWN] = "blk.%d.ffn_down",
-    [ROLE_INNER_AFTER] = "blk.%d.post_ffw_norm",
-    [ROLE_ROUTER] = "blk.%d.ffn_gate_inp",
-    [ROLE_EXPERT_GATE] = "blk.%d.ffn_gate_exps",
-    [ROLE_EXPERT_UP] = "blk.%d.ffn_up_exps",
-    [ROLE_EXPERT_DOWN] = "blk.%d.ffn_down_exps",
-    [ROLE_ROPE_FACTORS] = "rope_freqs",
-    [ROLE_ROPE_LONG] = "rope_factors_long",
-    [ROLE_ROPE_SHORT] = "rope_factors_short",
+}};
+
+static const role_names roles_gguf_gpt_oss = {{
+    FILE_NAMES,
+    [ROLE_INNER_NORM] = "blk.%d.post_attention_norm",
 }};
 
 #define LAYER "model.layers.%d."
@@ -76,6 +74,15 @@ static const role_names roles_qwen_moe = {{
     [ROLE_EXPERT_DOWN] = LAYER "mlp.experts.%d.down_proj",
 }};
 
+static const role_names roles_gpt_oss = {{
+    LLAMA_NAMES,
+    [ROLE_INNER_NORM] = LAYER "post_attention_layernorm",
+    [ROLE_SINKS] = LAYER "self_attn.sinks",
+    [ROLE_ROUTER] = LAYER "mlp.router",
+    [ROLE_EXPERT_GATE_UP] = LAYER "mlp.experts.gate_up_proj",
+    [ROLE_EXPERT_DOWN] = LAYER "mlp.experts.down_proj",
+}};
+
 static const role_names roles_gpt2 = {{
     [ROLE_EMBEDDING] = "transformer.wte",
     [ROLE_POSITIONS] = "transformer.wpe",
@@ -110,6 +117,8 @@ static const architecture architectures[] = {
     {"qwen2", "qwen2", &roles_llama, .activation = "silu", .gated = true},
     {"qwen3", "qwen3", &roles_llama, .activation = "silu", .gated = true},
     {"qwen3moe", "qwen3_moe", &roles_qwen_moe, .activation = "silu", .gated = true},
+    {"gpt-oss", "gpt_oss", &roles_gpt_oss, .in_files = &roles_gguf_gpt_oss, .activation = "silu",
+     .gated = true, .limit = 7, .window = WINDOW_ALTERNATE},
     {"gemma2", "gemma2", &roles_gemma, .adds_one = true, .scales_embedding = true,
      .activation = "gelu_pytorch_tanh", .gated = true, .window = WINDOW_ALTERNATE, .tied = true,
      .attention_cap = 50, .logit_cap = 30},
@@ -123,6 +132,11 @@ static const architecture architectures[] = {
 };
 
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
+
+const role_names *roles_in_files(const architecture *a)
+{
+    return a->in_files ? a->in_files : &roles_gguf;
+}
 
 const architecture *architecture_by_name(ig_text name)
 {

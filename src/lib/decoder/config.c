@@ -77,6 +77,7 @@ static ig_status gguf_rope(decoder_config *c, keys *k)
     r->magnitude = gguf_number(g, key(k, "rope.scaling.attn_factor"), 0);
     r->fast = gguf_number(g, key(k, "rope.scaling.yarn_beta_fast"), 32);
     r->slow = gguf_number(g, key(k, "rope.scaling.yarn_beta_slow"), 1);
+    r->exact = c->arch->limit > 0;
     if (gguf_tensor_find(g, "rope_factors_long.weight"))
         r->form = ROPE_LONG;
     else if (gguf_text_is(g, key(k, "rope.scaling.type"), "linear"))
@@ -233,6 +234,7 @@ static ig_status json_rope(decoder_config *c, const json_file *f)
     r->high = field_number(field_get(scaling, "high_freq_factor"), 4);
     r->fast = field_number(field_get(scaling, "beta_fast"), 32);
     r->slow = field_number(field_get(scaling, "beta_slow"), 1);
+    r->exact = !field_bool(field_get(scaling, "truncate"), true);
     r->magnitude = field_number(field_get(scaling, "attention_factor"), 0);
     r->original =
         field_int(field_get(scaling, "original_max_position_embeddings"),
@@ -305,6 +307,10 @@ ig_status config_from_json(decoder_config *c, const json_file *f)
         c->rope.factor = 1, c->rope.original = 1;
     else
         TRY(json_rope(c, f));
+    if (c->arch->limit > 0 && (field_float(f, "swiglu_limit", c->arch->limit) != c->arch->limit ||
+                               field_float(f, "swiglu_alpha", 1.702) != 1.702))
+        return json_fail(f, "swiglu_limit",
+                         "or swiglu_alpha has a value that Ingot does not support");
     if (strcmp(c->arch->name, "gptneox") == 0 &&
         !field_bool(field_get(f->root, "use_parallel_residual"), true))
         return json_fail(f, "use_parallel_residual", "is false, which Ingot does not support");

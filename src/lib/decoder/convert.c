@@ -155,6 +155,7 @@ static ig_ints shape_of(const decoder *d, role r, int64_t v[3])
         [ROLE_VALUE] = {2, kv, c->width},
         [ROLE_QUERY_NORM] = {1, c->head_width},
         [ROLE_KEY_NORM] = {1, c->head_width},
+        [ROLE_SINKS] = {1, c->heads},
         [ROLE_ATTENTION_OUT] = {2, c->width, q},
         [ROLE_ATTENTION_AFTER] = {1, c->width},
         [ROLE_INNER_NORM] = {1, c->width},
@@ -193,13 +194,13 @@ static ig_status tensor_convert(converting *t, role r, int64_t layer, bool bias)
     int64_t v[3];
     char name[DECODER_NAME];
     ig_ints shape = shape_of(d, r, v);
-    if (shape.n == 0 || (bias && shape.n == 3))
+    if (shape.n == 0)
         return IG_OK;
-    shape.n = bias ? 1 : shape.n;
+    shape.n = !bias ? shape.n : shape.n == 3 ? 2 : 1;
     ig_array *x = weight_get(d, r, layer, bias, true, shape);
     if (!x)
         return ig_failed() ? error_waiting(IG_ERR_FORMAT) : IG_OK;
-    size_t n = (size_t)snprintf(name, sizeof name, roles_gguf.name[r], (int)layer);
+    size_t n = (size_t)snprintf(name, sizeof name, roles_in_files(c->arch)->name[r], (int)layer);
     snprintf(name + n, sizeof name - n, bias ? ".bias" : ".weight");
     gguf_tensor as = {.name = {name, strlen(name)}, .ndim = shape.n};
     memcpy(as.shape, v, sizeof v);
@@ -218,9 +219,11 @@ static ig_status tensors_convert(converting *t)
 {
     const decoder_config *c = &t->d->config;
     for (int r = 0; r < ROLES; r++) {
-        const char *name = roles_gguf.name[r];
+        const char *name = roles_in_files(c->arch)->name[r];
+        if (!name || r == ROLE_QUERY_KEY_VALUE || r == ROLE_GATE_UP)
+            continue;
         const int64_t layers = strchr(name, '%') ? c->layers : 1;
-        for (int64_t i = 0; i < 2 * layers && r != ROLE_QUERY_KEY_VALUE && r != ROLE_GATE_UP; i++) {
+        for (int64_t i = 0; i < 2 * layers; i++) {
             TRY(ig_scope_begin());
             const ig_status status =
                 tensor_convert(t, (role)r, strchr(name, '%') ? i / 2 : -1, i % 2 == 1);

@@ -3,6 +3,7 @@
  *   architecture.c  the table of what differs between architectures
  *   config.c        sizes and options, from metadata or config.json
  *   weights.c       tensors by their role
+ *   experts.c       tensors of experts, of folders
  *   rope.c          the angles of rotary embeddings
  *   network.c       the graph: from tokens and the cache to logits
  *   session.c       texts: their cache, and the compiled graphs
@@ -40,6 +41,7 @@ typedef enum role {
     ROLE_QUERY_KEY_VALUE, /* the three in one tensor */
     ROLE_QUERY_NORM,
     ROLE_KEY_NORM,
+    ROLE_SINKS, /* of each head: a score without a value */
     ROLE_ATTENTION_OUT,
     ROLE_ATTENTION_AFTER, /* the norm after attention, before the sum */
     ROLE_INNER_NORM,
@@ -52,13 +54,14 @@ typedef enum role {
     ROLE_EXPERT_GATE,
     ROLE_EXPERT_UP,
     ROLE_EXPERT_DOWN,
+    ROLE_EXPERT_GATE_UP, /* both for all experts, in turn */
     ROLE_ROPE_FACTORS,
     ROLE_ROPE_LONG,
     ROLE_ROPE_SHORT,
     ROLES
 } role;
 
-/* Names of tensors, without ".weight" and ".bias". %d: the layer; a second %d: the expert. */
+/* Names of tensors, without ".weight", ".bias" and "_bias". %d: the layer; a second %d: the expert. */
 typedef struct role_names {
     const char *name[ROLES];
 } role_names;
@@ -71,24 +74,27 @@ typedef enum window_form {
 } window_form;
 
 typedef struct architecture {
-    const char *name;        /* general.architecture of GGUF files */
-    const char *model_type;  /* of config.json */
-    const role_names *roles; /* in model folders */
-    bool layer_norm;         /* with mean and bias; otherwise RMS */
-    bool adds_one;           /* model folders store the weights of norms less 1 */
-    bool neighbours;         /* GGUF files: rope turns neighbouring elements, not halves */
-    bool parallel;           /* attention and inner layers read the same input */
-    bool scales_embedding;   /* by sqrt(W) */
-    bool transposed;         /* model folders store linear layers as (in, out) */
-    bool heads_together;     /* model folders store query, key and value head by head */
-    const char *activation;  /* if config.json does not say: "silu", "gelu_pytorch_tanh", "gelu" */
-    bool gated;              /* activation(gate) * up */
+    const char *name;           /* general.architecture of GGUF files */
+    const char *model_type;     /* of config.json */
+    const role_names *roles;    /* in model folders */
+    const role_names *in_files; /* in GGUF files, if they are not the usual ones */
+    bool layer_norm;            /* with mean and bias; otherwise RMS */
+    bool adds_one;              /* model folders store the weights of norms less 1 */
+    bool neighbours;            /* GGUF files: rope turns neighbouring elements, not halves */
+    bool parallel;              /* attention and inner layers read the same input */
+    bool scales_embedding;      /* by sqrt(W) */
+    bool transposed;            /* model folders store linear layers as (in, out) */
+    bool heads_together;        /* model folders store query, key and value head by head */
+    const char *activation; /* if config.json does not say: "silu", "gelu_pytorch_tanh", "gelu" */
+    bool gated;             /* activation(gate) * up */
+    double limit; /* of experts: gate * sigmoid(1.702 * gate) * (up + 1), both clipped; 0: not */
     window_form window;
     bool tied;                       /* by default */
     double attention_cap, logit_cap; /* defaults; 0: none */
 } architecture;
 
-extern const role_names roles_gguf;
+/* The names in GGUF files. */
+const role_names *roles_in_files(const architecture *a);
 /* NULL if it is unknown. */
 const architecture *architecture_by_name(ig_text gguf_name);
 const architecture *architecture_by_type(const char *model_type);
@@ -106,6 +112,7 @@ typedef struct rope_config {
     double factor;           /* positions are divided by it */
     double low, high;        /* llama3 */
     double fast, slow;       /* yarn */
+    bool exact;              /* yarn: the ends of the ramp are not rounded to pairs */
     double magnitude;        /* of the result: yarn, long; 0: by the form's rule */
     int64_t original;        /* context before scaling */
 } rope_config;
@@ -154,6 +161,16 @@ uint64_t decoder_bytes(const decoder *d);
 /* The tensor of a role in a layer (-1: outside of layers), with that shape, or NULL with an error. `optional`: NULL
  * without an error if it is missing. */
 ig_array *weight_get(decoder *d, role r, int64_t layer, bool bias, bool optional, ig_ints shape);
+
+/* The name of a tensor; "" if the files have no such tensor. */
+void role_name(const decoder *d, role r, int64_t layer, int64_t expert, bool bias,
+               char out[DECODER_NAME]);
+/* The tensor of this name, or NULL. */
+ig_array *tensor_find(const decoder *d, const char *name);
+/* The same with that shape; NULL with an error. */
+ig_array *tensor_need(const decoder *d, const char *name, ig_ints shape);
+/* A tensor of all experts of a folder, or its biases. NULL if there is none, or with an error. */
+ig_array *experts_get(const decoder *d, role r, int64_t layer, bool bias, ig_ints shape);
 
 /* The cosines and sines of `n` positions from `first` on, for the first or the local base: (n, dims) each, as the
  * factors of x and of its turned elements. `length`: of the whole text, which long rope depends on. */

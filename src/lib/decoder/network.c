@@ -123,8 +123,27 @@ static ig_array *remember(const shared *s, ig_array **cache, ig_array *x)
     return split(x, s->in->places, c->kv_heads, c->head_width);
 }
 
-/* Attention of q (H, T, D) to k and v (K, C, D), or (T, K, C, D) if each token has its own text: (T, H * D). */
-static ig_array *attend(const shared *s, ig_array *q, ig_array *k, ig_array *v, ig_array *mask)
+/* The softmax of scores (K, H / K, T, C) and one score more, of a sink of each head, which gets no place. */
+static ig_array *softmax_sinks(const decoder_config *c, ig_array *scores, ig_array *sinks,
+                               bool rows)
+{
+    const int64_t group = c->heads / c->kv_heads;
+    if (!scores || !sinks)
+        return scores ? ig_softmax(scores, IG_AXES(-1)) : NULL;
+    sinks = ig_reshape(sinks,
+                       rows ? IG_SHAPE(c->kv_heads, group, 1, 1) : IG_SHAPE(c->kv_heads, group, 1));
+    ig_array *most = sinks ? ig_maximum(ig_max(scores, IG_AXES(-1), true), sinks) : NULL;
+    ig_array *e = most ? ig_exp(ig_subtract(scores, most)) : NULL;
+    ig_array *sum =
+        e ? ig_add(ig_sum(e, IG_AXES(-1), IG_DTYPE_NONE, true), ig_exp(ig_subtract(sinks, most)))
+          : NULL;
+    return sum ? ig_divide(e, sum) : NULL;
+}
+
+/* Attention of q (H, T, D) to k and v (K, C, D), or (T, K, C, D) if each token has its own text: (T, H * D). sinks (H,) or
+ * NULL. */
+static ig_array *attend(const shared *s, ig_array *q, ig_array *k, ig_array *v, ig_array *mask,
+                        ig_array *sinks)
 {
     const decoder_config *c = &s->d->config;
     const int64_t group = c->heads / c->kv_heads, t = s->in->tokens, w = c->head_width;
@@ -141,12 +160,13 @@ static ig_array *attend(const shared *s, ig_array *q, ig_array *k, ig_array *v, 
         k = ig_expand_dims(k, IG_AXES(1));
         v = ig_expand_dims(v, IG_AXES(1));
     }
-    if (c->attention_cap > 0) {
+    if (c->attention_cap > 0 || sinks) {
         ig_array *scores = ig_matmul(q, ig_matrix_transpose(k));
         scores = scores ? ig_multiply(scores, ig_float(c->attention_scale)) : NULL;
         scores = capped(scores, c->attention_cap);
         scores = scores ? ig_where(mask, scores, ig_float(-INFINITY)) : NULL;
-        y = scores ? ig_matmul(ig_softmax(scores, IG_AXES(-1)), v) : NULL;
+        scores = softmax_sinks(c, scores, sinks, t > 1 && !s->in->apart);
+        y = scores ? ig_matmul(scores, v) : NULL;
     } else {
         y = ig_scaled_dot_product_attention(q, k, v, mask, false, c->attention_scale);
     }
@@ -170,7 +190,8 @@ static ig_array *attention(const shared *s, int64_t layer, ig_array *x)
     k = turned(s, norm(d, ROLE_KEY_NORM, layer, true, k, w), local);
     k = remember(s, &s->in->cache[2 * layer], k);
     v = remember(s, &s->in->cache[2 * layer + 1], v);
-    ig_array *y = attend(s, q, k, v, s->mask[local]);
+    ig_array *sinks = weight_get(d, ROLE_SINKS, layer, false, true, IG_SHAPE(c->heads));
+    ig_array *y = attend(s, q, k, v, s->mask[local], sinks);
     y = linear(d, ROLE_ATTENTION_OUT, layer, y, c->heads * w, c->width);
     return norm(d, ROLE_ATTENTION_AFTER, layer, true, y, c->width);
 }
@@ -206,11 +227,28 @@ static ig_status route(decoder *d, int64_t layer, ig_array *x, ig_array *chosen[
 static ig_array *experts(decoder *d, role r, int64_t layer, ig_array *x, ig_array *some, int64_t in,
                          int64_t out)
 {
-    ig_array *weight =
-        x ? weight_get(d, r, layer, false, false, IG_SHAPE(d->config.experts, out, in)) : NULL;
-    if (weight && some)
+    const int64_t n = d->config.experts;
+    ig_array *weight = x ? weight_get(d, r, layer, false, false, IG_SHAPE(n, out, in)) : NULL;
+    ig_array *bias = weight ? weight_get(d, r, layer, true, true, IG_SHAPE(n, out)) : NULL;
+    if (weight && some) {
         weight = ig_take(weight, some, IG_AXES(0));
-    return weight ? ig_matmul(x, ig_matrix_transpose(ig_astype(weight, IG_F32))) : NULL;
+        bias = bias ? ig_take(bias, some, IG_AXES(0)) : NULL;
+    }
+    ig_array *y = weight ? ig_matmul(x, ig_matrix_transpose(ig_astype(weight, IG_F32))) : NULL;
+    return y && bias ? ig_add(y, ig_expand_dims(bias, IG_AXES(1))) : y;
+}
+
+/* What is between the two layers of an expert. */
+static ig_array *gated(const decoder_config *c, ig_array *gate, ig_array *up)
+{
+    if (!gate || !up)
+        return NULL;
+    if (c->arch->limit == 0)
+        return ig_multiply(activate(c, gate), up);
+    ig_array *most = ig_float(c->arch->limit), *least = ig_float(-c->arch->limit);
+    gate = ig_minimum(gate, most);
+    gate = ig_multiply(gate, ig_sigmoid(ig_multiply(gate, ig_float(1.702))));
+    return ig_multiply(ig_add(ig_clip(up, least, most), ig_float(1)), gate);
 }
 
 /* For one token, and few experts of many, only the chosen ones are read. Otherwise all experts compute all tokens, and the
@@ -229,8 +267,7 @@ static ig_array *mixture(decoder *d, int64_t layer, ig_array *x, int64_t tokens)
                                                 chosen[1], chosen[0], IG_AXES(-1));
     ig_array *gate = experts(d, ROLE_EXPERT_GATE, layer, x, some, c->width, c->expert_inner);
     ig_array *up = experts(d, ROLE_EXPERT_UP, layer, x, some, c->width, c->expert_inner);
-    gate = activate(c, gate);
-    ig_array *y = gate && up ? ig_multiply(gate, up) : NULL;
+    ig_array *y = gated(c, gate, up);
     y = experts(d, ROLE_EXPERT_DOWN, layer, y, some, c->expert_inner, c->width);
     if (!y || !weights)
         return NULL;

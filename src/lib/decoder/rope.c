@@ -31,8 +31,9 @@ static double yarn_pair(const rope_config *r, double base, double turns)
 
 static double frequency_yarn(const rope_config *r, double base, int64_t i, double f)
 {
-    const double low = fmax(floor(yarn_pair(r, base, r->fast)), 0);
-    double high = fmin(ceil(yarn_pair(r, base, r->slow)), (double)r->dims - 1);
+    const double first = yarn_pair(r, base, r->fast), last = yarn_pair(r, base, r->slow);
+    const double low = fmax(r->exact ? first : floor(first), 0);
+    double high = fmin(r->exact ? last : ceil(last), (double)r->dims - 1);
     if (low == high)
         high += 0.001;
     const double ramp = fmin(fmax(((double)i - low) / (high - low), 0), 1);

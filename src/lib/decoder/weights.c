@@ -108,25 +108,33 @@ static ig_status folder_open(decoder *d)
 static ig_status file_open(decoder *d)
 {
     d->is_gguf = true;
-    d->roles = &roles_gguf;
     d->file = gguf_open(d->path);
     if (!d->file)
         return error_waiting(IG_ERR_FILE);
     TRY(config_from_gguf(&d->config, d->file));
+    d->roles = roles_in_files(d->config.arch);
     return tensors_add(d, ig_tensors_map(d->path));
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* The name with %d for its numbers, without ".weight" and ".bias"; numbers: the first two. */
+static bool ends_with(const char *name, const char *end)
+{
+    const size_t n = strlen(name), m = strlen(end);
+    return n > m && strcmp(name + n - m, end) == 0;
+}
+
+/* The name with %d for its numbers, without its ending; numbers: the first two. */
 static void name_normalize(const char *name, char out[DECODER_NAME], int64_t numbers[2])
 {
+    static const char *const ends[] = {".weight", ".bias", "_bias", "_blocks", "_scales"};
     size_t n = 0, end = strlen(name);
     int found = 0;
-    if (end > 7 && strcmp(name + end - 7, ".weight") == 0)
-        end -= 7;
-    else if (end > 5 && strcmp(name + end - 5, ".bias") == 0)
-        end -= 5;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (ends_with(name, ends[i])) {
+            end -= strlen(ends[i]);
+            break;
+        }
     numbers[0] = numbers[1] = 0;
     for (size_t i = 0; i < end && n < DECODER_NAME - 3; i++) {
         const bool digits = name[i] >= '0' && name[i] <= '9' && i > 0 && name[i - 1] == '.';
@@ -151,9 +159,8 @@ static bool is_needless(const char *name)
 {
     static const char *const ends[] = {"rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias",
                                        ".attention.bias", ".attention.masked_bias"};
-    const size_t n = strlen(name);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (n > strlen(ends[i]) && strcmp(name + n - strlen(ends[i]), ends[i]) == 0)
+        if (ends_with(name, ends[i]))
             return true;
     return false;
 }
@@ -238,7 +245,7 @@ uint64_t decoder_bytes(const decoder *d)
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-static ig_array *find(const decoder *d, const char *name)
+ig_array *tensor_find(const decoder *d, const char *name)
 {
     for (int i = 0; i < d->n_files; i++) {
         ig_array *x = ig_tensors_get(d->files[i], name);
@@ -267,9 +274,20 @@ static const char *shape_text(ig_ints shape)
     return out ? out : "";
 }
 
-/* The name of a tensor; "" if files of this kind have no such tensor. */
-static void role_name(const decoder *d, role r, int64_t layer, int64_t expert, bool bias,
-                      char out[DECODER_NAME])
+ig_array *tensor_need(const decoder *d, const char *name, ig_ints shape)
+{
+    ig_array *x = tensor_find(d, name);
+    if (!x || !same_shape(x, shape))
+        FAIL_NULL(IG_ERR_FORMAT,
+                  "load '%.300s': the tensor '%s' is missing, or its shape is not %s", d->path,
+                  name, shape_text(shape));
+    return x;
+}
+
+static bool is_expert(role r) { return r >= ROLE_EXPERT_GATE && r <= ROLE_EXPERT_GATE_UP; }
+
+void role_name(const decoder *d, role r, int64_t layer, int64_t expert, bool bias,
+               char out[DECODER_NAME])
 {
     const char *form = d->roles->name[r];
     *out = '\0';
@@ -284,7 +302,9 @@ static void role_name(const decoder *d, role r, int64_t layer, int64_t expert, b
         } else {
             out[n++] = *form;
         }
-    snprintf(out + n, DECODER_NAME - n, bias ? ".bias" : ".weight");
+    const bool bare =
+        !d->is_gguf && (r == ROLE_SINKS || (d->config.arch->limit > 0 && is_expert(r)));
+    snprintf(out + n, DECODER_NAME - n, bare ? bias ? "_bias" : "" : bias ? ".bias" : ".weight");
 }
 
 /* Keeps an array, evaluated, under a name of its own. Returns it, borrowed. */
@@ -331,29 +351,6 @@ static ig_array *third_get(decoder *d, role r, int64_t layer, bool bias, bool op
     return x ? ig_reshape(x, bias ? IG_SHAPE(rows) : IG_SHAPE(rows, c->width)) : NULL;
 }
 
-/* The tensors of all experts as one. */
-static ig_array *experts_join(decoder *d, role r, int64_t layer, ig_ints shape)
-{
-    char name[DECODER_NAME];
-    const int64_t n = shape.v[0];
-    ig_array **parts = memory_get((size_t)n * sizeof *parts), *x = NULL;
-    int64_t i = 0;
-    for (; parts && i < n; i++) {
-        role_name(d, r, layer, i, false, name);
-        parts[i] = find(d, name);
-        if (!parts[i] || !same_shape(parts[i], IG_SHAPE(shape.v[1], shape.v[2]))) {
-            ig_fail(IG_ERR_FORMAT,
-                    "load '%.300s': the tensor '%s' is missing, or its shape is not %s", d->path,
-                    name, shape_text(IG_SHAPE(shape.v[1], shape.v[2])));
-            break;
-        }
-    }
-    if (parts && i == n)
-        x = ig_stack(parts, (int)n, 0);
-    memory_free(parts);
-    return x;
-}
-
 static ig_array *made_get(decoder *d, role r, int64_t layer, bool bias, bool optional,
                           ig_ints shape)
 {
@@ -366,9 +363,7 @@ static ig_array *made_get(decoder *d, role r, int64_t layer, bool bias, bool opt
             weight_get(d, ROLE_GATE_UP, layer, false, optional, IG_SHAPE(2 * c->inner, c->width));
         return rows_of(both, r == ROLE_GATE ? 0 : c->inner, c->inner);
     }
-    if (!d->is_gguf && (r == ROLE_EXPERT_GATE || r == ROLE_EXPERT_UP || r == ROLE_EXPERT_DOWN))
-        return experts_join(d, r, layer, shape);
-    return NULL;
+    return !d->is_gguf && is_expert(r) ? experts_get(d, r, layer, bias, shape) : NULL;
 }
 
 static ig_array *checked(const decoder *d, const char *name, ig_array *x, ig_ints shape)
@@ -398,10 +393,10 @@ ig_array *weight_get(decoder *d, role r, int64_t layer, bool bias, bool optional
     ig_array *x = ig_tensors_get(d->derived, made);
     if (x || ig_failed())
         return x;
-    x = *name ? find(d, name) : NULL;
+    x = *name ? tensor_find(d, name) : NULL;
     const bool split =
         r == ROLE_UP && x && !bias && ig_ndim(x) == 2 && ig_dim(x, 0) == 2 * shape.v[0];
-    if (!x || split || (r >= ROLE_EXPERT_GATE && r <= ROLE_EXPERT_DOWN && !d->is_gguf)) {
+    if (!x || split || (is_expert(r) && !d->is_gguf)) {
         x = made_get(d, r, layer, bias, optional, shape);
         if (!x && !optional && !ig_failed())
             ig_fail(IG_ERR_FORMAT, "load '%.300s': the tensor '%s' is missing", d->path, name);
