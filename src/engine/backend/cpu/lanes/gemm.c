@@ -424,6 +424,7 @@ static void pack_m_offset(void *to, const void *from, int64_t rows, const int64_
 #define STORED uint16_t
 #define LANE float
 #define TO_LANE(x) bf16_to_f32(x)
+#define PAIRS
 #include "gemm_thin.inc"
 
 #define T f32
