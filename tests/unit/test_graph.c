@@ -239,6 +239,30 @@ static void maps_join_the_chain_of_attention(void **unused)
     ig_scope_end();
 }
 
+/* Nothing stores halves that were converted to f32: the readers convert them, also those at the places of labels. */
+static void converted_halves_are_not_stored(void **unused)
+{
+    (void)unused;
+    enum { ROWS = 8, WORDS = 64 };
+    ig_scope_begin();
+    graph g = {0};
+    ig_array *const x = input(ROWS, WORDS), *const labels = ig_zeros(IG_SHAPE(ROWS), IG_I64);
+    ig_array *const half = ig_multiply(ig_astype(x, IG_BF16), ig_float(2));
+    ig_array *out[2] = {ig_cross_entropy(ig_astype(half, IG_F32), labels, -1, NULL)};
+    assert_int_equal(ig_grad(out[0], &x, 1, &out[1]), IG_OK);
+    out[1] = ig_astype(out[1], IG_BF16);
+    assert_int_equal(graph_order(&g, out, 2), IG_OK);
+    assert_int_equal(graph_key(&g), IG_OK);
+    schedule *s = schedule_build(&g, &(schedule_rules){0});
+    assert_non_null(s);
+    for (int i = 0; i < s->n_slot; i++)
+        assert_false(s->slot[i].kind != SLOT_LEAF &&
+                     s->slot[i].bytes == ROWS * WORDS * (int64_t)sizeof(float));
+    schedule_free(s);
+    graph_free(&g);
+    ig_scope_end();
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--print") == 0) { /* to review and update the golden text */
@@ -260,6 +284,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_arena_has_no_gaps),
         cmocka_unit_test(products_with_large_matrices_are_not_chained),
         cmocka_unit_test(maps_join_the_chain_of_attention),
+        cmocka_unit_test(converted_halves_are_not_stored),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ig_shutdown();

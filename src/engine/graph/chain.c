@@ -9,8 +9,8 @@
 #include "engine/program/rounded.h"
 #include <stdlib.h>
 
-/* Longer rows do not fit a cache. */
-enum { ROW_MOST = 1 << 15, CHAIN_MOST = 16 };
+/* Longer rows do not fit a cache: the caches of a core, or the cache of a GPU, in which all blocks have a row. */
+enum { ROW_MOST = 1 << 15, DEVICE_ROW_MOST = 1 << 16, CHAIN_MOST = 16 };
 
 /* True if, through v, each point of row r of a space (outer, inner) reaches only elements of row r of the
  * buffer, whose rows have `own` elements. */
@@ -49,12 +49,13 @@ static int64_t row_points(const tape *t, int64_t outer)
 static bool is_complete(const slot *t, int first) { return t->written < first; }
 
 /* True if the tape accesses slots that programs of the chain write only row by row. */
-static bool tape_fits(const schedule *s, const tape *t, int64_t outer, int first)
+static bool tape_fits(const schedule *s, const tape *t, int64_t outer, int first,
+                      const schedule_rules *rules)
 {
     int64_t inner = row_points(t, outer);
     if (t->n_inst == 0)
         return true;
-    if (inner == 0 || inner > ROW_MOST)
+    if (inner == 0 || inner > (rules->warp_points ? DEVICE_ROW_MOST : ROW_MOST))
         return false;
     for (int i = 0; i < t->n_inst; i++) {
         const tape_inst *inst = &t->inst[i];
@@ -112,8 +113,8 @@ static bool can_chain(const schedule *s, const program *p, int64_t outer, int fi
     const bool fits = p->kind != PROGRAM_CONTRACT || rules->chain_matrix_bytes == 0 ||
                       matrix_bytes(p) <= rules->chain_matrix_bytes;
     return has_rows(p, outer) && fits && !program_may_round(p) && core_fits(s, p, outer, first) &&
-           !program_is_span(p) && tape_fits(s, &p->pre, outer, first) &&
-           tape_fits(s, &p->post, outer, first);
+           !program_is_span(p) && tape_fits(s, &p->pre, outer, first, rules) &&
+           tape_fits(s, &p->post, outer, first, rules);
 }
 
 /* True if one of programs [first, p) uses the slot and it has more than a few bytes. Reading the same leaf

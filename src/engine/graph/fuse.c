@@ -624,13 +624,20 @@ static bool is_one_step(const fuser *f, int node)
     return arrays <= 1;
 }
 
+/* True if x converts halves to a wider dtype: storing the halves takes less memory. */
+static bool node_widens(const ig_array *x)
+{
+    return x->op == OP_astype && !x->attr.copy && dtype_is_half((ig_dtype)x->in[0]->dtype) &&
+           dtype_is_float((ig_dtype)x->dtype) && !dtype_is_half((ig_dtype)x->dtype);
+}
+
 /* True if recomputing the node in this space is cheaper than storing and loading it. Its inputs must be in memory, not
  * recomputed themselves. */
 static bool is_cheap(const fuser *f, int node, const view *space)
 {
     const ig_array *x = f->g->node[node];
     view v;
-    if (!is_one_step(f, node))
+    if (!is_one_step(f, node) && !node_widens(x))
         return false;
     for (int j = 0; j < x->n_in; j++) {
         const int s = source_of(f, x, j);
@@ -642,25 +649,49 @@ static bool is_cheap(const fuser *f, int node, const view *space)
     return true;
 }
 
-/* True if the node recomputes its j-th input, node s of another group. */
+/* True if the node recomputes its j-th input, node s of another group. Of a table of converted halves, the halves are
+ * read, and the values that were read are converted. */
 static bool is_recomputed(const fuser *f, int node, int j, int s)
 {
     const ig_array *x = f->g->node[node];
     const group *g = &f->group[group_at(f, node)];
-    return f->role_of[node] == ROLE_PRE && node_reads_elementwise(x, j) &&
-           !node_is_repeated(x, j) && node_is_full_view(x->in[j]) &&
-           is_cheap(f, s, &f->g->node[g->pre_like]->view);
+    if (x->op == OP_read && j == 1)
+        return node_widens(f->g->node[s]) && node_is_full_view(f->g->node[s]->in[0]) &&
+               source_of(f, f->g->node[s], 0) >= 0;
+    const program_kind kind = node_program(x);
+    const bool folds = f->role_of[node] == ROLE_CORE &&
+                       (kind == PROGRAM_REDUCE || kind == PROGRAM_ARGREDUCE) && g->pre_like < 0;
+    if ((f->role_of[node] != ROLE_PRE && !folds) || !node_reads_elementwise(x, j) ||
+        node_is_repeated(x, j) || !node_is_full_view(x->in[j]))
+        return false;
+    return is_cheap(f, s, folds ? &x->in[j]->view : &f->g->node[g->pre_like]->view);
 }
 
-/* Stores outputs, and nodes that another group reads without recomputing them. */
+/* Stores what a recomputed node reads: of converted halves, the halves. */
+static void store_input(const fuser *f, const ig_array *x, int k, bool *stored)
+{
+    const int s = source_of(f, x, k);
+    const ig_array *y = s < 0 ? NULL : f->g->node[s];
+    if (y && node_widens(y) && node_is_full_view(x->in[k]) && node_is_full_view(y->in[0]))
+        store_input(f, y, 0, stored);
+    else if (y)
+        stored[s] = true;
+}
+
+/* Stores outputs, nodes that another group reads without recomputing them, and what a recomputed node reads. */
 static void find_stored(const fuser *f, bool *stored)
 {
     const graph *g = f->g;
     for (int i = 0; i < g->n_node; i++)
         for (int j = 0; j < g->node[i]->n_in && g->same[i] == i; j++) {
             const int s = source_of(f, g->node[i], j);
-            if (s >= 0 && group_at(f, s) != group_at(f, i) && !is_recomputed(f, i, j, s))
-                stored[s] = true;
+            if (s < 0 || group_at(f, s) == group_at(f, i))
+                continue;
+            const ig_array *const x = g->node[s];
+            const bool again = is_recomputed(f, i, j, s);
+            stored[s] = stored[s] || !again;
+            for (int k = 0; k < x->n_in && again; k++)
+                store_input(f, x, k, stored);
         }
     for (int i = 0; i < g->n_out; i++)
         stored[g->same[g->out[i]->index]] = true;
@@ -678,6 +709,49 @@ static void store_spans(const graph *g, fusion *f)
         if (any)
             f->stored[g->same[g->node[grp->core]->in[0]->root->index]] = true;
     }
+}
+
+/* Removes the nodes of a list that no other node of the group needs: all their readers recompute them. used: of each
+ * node, whether the core or a later node of the group reads it. */
+static int keep_needed(const fuser *f, const fusion *out, int *list, int n, bool *used)
+{
+    int first = n;
+    for (int i = n - 1; i >= 0; i--) {
+        const ig_array *x = f->g->node[list[i]];
+        if (!out->stored[list[i]] && !used[list[i]])
+            continue;
+        for (int j = 0; j < x->n_in; j++) {
+            const int s = source_of(f, x, j);
+            if (s >= 0 && group_at(f, s) == group_at(f, list[i]))
+                used[s] = true;
+        }
+        list[--first] = list[i];
+    }
+    memmove(list, list + first, (size_t)(n - first) * sizeof *list);
+    return n - first;
+}
+
+static ig_status drop_unneeded(const fuser *f, fusion *out)
+{
+    bool *used = memory_new((size_t)f->g->n_node + 1);
+    if (!used)
+        return IG_ERR_MEMORY;
+    for (int k = out->n_group - 1; k >= 0; k--) {
+        group *g = &out->group[k];
+        g->n_post = keep_needed(f, out, g->post, g->n_post, used);
+        const ig_array *core = g->core < 0 ? NULL : f->g->node[g->core];
+        for (int j = 0; core && j < core->n_in; j++)
+            if (source_of(f, core, j) >= 0)
+                used[source_of(f, core, j)] = true;
+        g->n_pre = keep_needed(f, out, g->pre, g->n_pre, used);
+    }
+    int n = 0;
+    for (int k = 0; k < out->n_group; k++)
+        if (out->group[k].core >= 0 || out->group[k].n_pre)
+            out->group[n++] = out->group[k];
+    out->n_group = n;
+    memory_free(used);
+    return IG_OK;
 }
 
 void fusion_free(fusion *f)
@@ -709,6 +783,7 @@ ig_status schedule_fuse(const graph *g, const schedule_rules *rules, fusion *out
     if (status == IG_OK) {
         find_stored(&f, out->stored);
         store_spans(g, out);
+        status = drop_unneeded(&f, out);
     }
     memory_free(f.group_of);
     memory_free(f.role_of);

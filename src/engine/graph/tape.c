@@ -114,17 +114,26 @@ static ig_status round_half(tape_writer *w, ig_dtype dtype, int *value)
     return value_add(w, inst, value);
 }
 
+/* The array that a table's elements are read from: the table, or halves that are converted after the read. */
+static const ig_array *table_of(const tape_writer *w, const ig_array *from)
+{
+    const int node = from->root->data ? -1 : w->g->same[from->root->index];
+    return node < 0 || w->slot_of[node] >= 0 ? from : w->g->node[node]->in[0];
+}
+
 /* read and bits have one input that is not read element by element. */
 static ig_status emit_table(tape_writer *w, const ig_array *x, tape_inst *inst)
 {
-    const ig_array *from = x->in[x->n_in - 1];
-    operand table = {.slot = slot_of_root(w, from->root),
-                     .dtype = (ig_dtype)from->dtype,
+    const ig_array *from = x->in[x->n_in - 1], *there = table_of(w, from);
+    operand table = {.slot = slot_of_root(w, there->root),
+                     .dtype = (ig_dtype)there->dtype,
                      .v = from->view,
                      .axis_len = x->attr.axis_len,
                      .axis_stride = x->attr.axis_stride,
                      .first_index = x->attr.first_index};
     inst->code = x->op == OP_bits ? TAPE_BITS : TAPE_READ;
+    if (there != from)
+        inst->dtype = inst->to = there->dtype;
     if (array_is_packed(from)) {
         inst->code = TAPE_UNPACK;
         inst->dtype = inst->to = IG_F32;
@@ -204,6 +213,14 @@ static ig_status emit_node(tape_writer *w, int node)
     else
         TRY(emit_map_row(w, x, &inst));
     TRY(value_add(w, inst, &value));
+    if (inst.code == TAPE_READ && inst.to != x->dtype) {
+        tape_inst cast = nothing;
+        cast.code = TAPE_CAST;
+        cast.dtype = inst.to;
+        cast.to = x->dtype;
+        cast.a = (int16_t)value;
+        TRY(value_add(w, cast, &value));
+    }
     if (inst.code == TAPE_UNPACK ||
         (inst.code == TAPE_MAP && x->op != OP_where && op_rows[x->op].result != RESULT_TRUTH))
         TRY(round_half(w, (ig_dtype)x->dtype, &value));
@@ -256,14 +273,16 @@ static void finish_tape(tape_writer *w)
     memcpy(t->shape, space.shape, sizeof t->shape);
 }
 
-/* The next tape must not use the values of the node and of its inputs. */
-static void forget_values(const tape_writer *w, int node)
+/* The next tape must not use the value of y, nor the values from which it was recomputed. */
+static void forget_value(const tape_writer *w, const ig_array *y)
 {
-    const ig_array *x = w->g->node[node];
+    const int node = y->root->data ? -1 : w->g->same[y->root->index];
+    if (node < 0 || w->value_of[node] < 0)
+        return;
     w->value_of[node] = -1;
+    const ig_array *x = w->g->node[node];
     for (int j = 0; j < x->n_in; j++)
-        if (!x->in[j]->root->data)
-            w->value_of[w->g->same[x->in[j]->root->index]] = -1;
+        forget_value(w, x->in[j]);
 }
 
 ig_status graph_tape(tape_writer *w, const int *nodes, int n, int core, const ig_array *result)
@@ -288,8 +307,10 @@ ig_status graph_tape(tape_writer *w, const int *nodes, int n, int core, const ig
     finish_tape(w);
     if (core >= 0)
         w->value_of[core] = -1;
-    for (int i = 0; i < n; i++)
-        forget_values(w, nodes[i]);
+    for (int i = n - 1; i >= 0; i--)
+        forget_value(w, w->g->node[nodes[i]]);
+    if (result)
+        forget_value(w, result);
     return IG_OK;
 }
 
