@@ -305,6 +305,7 @@ static void run_lanes(attention *a, char *scratch, int64_t job, int64_t first, i
     r.bias = bias_at(a, job, first, &r.bias_row);
     r.undefined = a->undefined;
     r.last = a->causal ? first : -1;
+    r.seen = a->causal && first + n < a->keys ? first + n : a->keys;
     r.scratch = (float *)(scratch + a->at.scores);
     if (a->level->pack_f32) {
         r.k = (const float *)(scratch + a->at.packed[KEY]);

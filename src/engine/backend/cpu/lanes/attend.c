@@ -132,20 +132,20 @@ static void turn_out(const attend_rows *a, const float *from, const float *sum)
 /* Adds the bias, and sets the scores of keys that a row does not attend to to -inf. */
 static void hide(const attend_rows *a, float *scores)
 {
-    for (int64_t j = 0; a->bias && j < a->keys; j++)
+    for (int64_t j = 0; a->bias && j < a->seen; j++)
         for (int64_t l = 0; l < a->rows; l++)
             scores[j * ROWS + l] += a->bias[l * a->bias_row + j];
-    for (int64_t j = 0; a->mask && j < a->keys; j++)
+    for (int64_t j = 0; a->mask && j < a->seen; j++)
         for (int l = 0; !a->mask[j] && l < ROWS; l++)
             scores[j * ROWS + l] = -INFINITY;
-    for (int64_t j = a->last + 1; a->last >= 0 && j < a->keys; j++)
+    for (int64_t j = a->last + 1; a->last >= 0 && j < a->seen; j++)
         for (int l = 0; l < ROWS && a->last + l < j; l++)
             scores[j * ROWS + l] = -INFINITY;
 }
 
-/* The largest score of each row, or 0 if all are -inf. Returns true if all differences are in the near path of exp, and
- * therefore finite. */
-static bool find_most(int64_t keys, const float *scores, float *most)
+/* The largest score of each row, or 0 if all are -inf. Returns true if the differences of the first `open` keys are all in
+ * the near path of exp, and therefore finite. */
+static bool find_most(int64_t keys, int64_t open, const float *scores, float *most)
 {
     enum { REGISTERS = ROWS / LANES };
     simd_f32 high[REGISTERS], low[REGISTERS], none[REGISTERS];
@@ -156,7 +156,7 @@ static bool find_most(int64_t keys, const float *scores, float *most)
         high[r] = low[r] = simd_of_f32(scores + r * LANES);
         none[r] = (simd_f32){0};
     }
-    for (int64_t j = 0; j < keys; j++, scores += ROWS)
+    for (int64_t j = 0; j < open; j++, scores += ROWS)
         SIMD_UNROLL_4 for (int r = 0; r < REGISTERS; r++)
         {
             const simd_f32 x = simd_of_f32(scores + r * LANES);
@@ -165,6 +165,9 @@ static bool find_most(int64_t keys, const float *scores, float *most)
             if (!SIMD_LARGER_NAN)
                 none[r] = simd_fma_f32(none[r], x, 0); /* NaN if x is not finite */
         }
+    for (int64_t j = open; j < keys; j++, scores += ROWS)
+        SIMD_UNROLL_4 for (int r = 0; r < REGISTERS; r++)
+            high[r] = simd_larger_f32(simd_of_f32(scores + r * LANES), high[r]);
     SIMD_UNROLL_4 for (int r = 0; r < REGISTERS; r++)
     {
         simd_keep_f32(top + r * LANES, high[r]);
@@ -237,15 +240,23 @@ static void weigh(const attend_rows *a, float *scores, float *most, float *sum)
 {
     float *const chunks = sum + FOLD_LANES * ROWS;
     int depth = 0;
+    /* The first keys, to which all rows attend; a multiple of FOLD_LANES. */
+    const int64_t open = a->last < 0 || a->last >= a->seen
+                             ? a->seen
+                             : (a->last + 1) / FOLD_LANES * FOLD_LANES;
     hide(a, scores);
-    const bool near = find_most(a->keys, scores, most);
-    for (int64_t j = 0, done = 1; j < a->keys; j += TAPE_BLOCK, done++) {
-        const int64_t now = a->keys - j < TAPE_BLOCK ? a->keys - j : TAPE_BLOCK;
+    const bool near = find_most(a->seen, open, scores, most);
+    for (int64_t j = 0, done = 1; j < a->seen; j += TAPE_BLOCK, done++) {
+        const int64_t now = a->seen - j < TAPE_BLOCK ? a->seen - j : TAPE_BLOCK;
+        const int64_t left = open - j < now ? open - j : now, first = near && left > 0 ? left : 0;
         memset(sum, 0, FOLD_LANES * ROWS * sizeof *sum);
-        (near ? exponentials_near : exponentials)(now, scores + j * ROWS, most, sum);
+        if (first > 0)
+            exponentials_near(first, scores + j * ROWS, most, sum);
+        if (first < now)
+            exponentials(now - first, scores + (j + first) * ROWS, most, sum);
         halve(sum);
         memcpy(chunks + depth++ * ROWS, sum, ROWS * sizeof *sum);
-        const bool last = j + now == a->keys;
+        const bool last = j + now == a->seen;
         for (int64_t k = done; depth > 1 && (last || k % 2 == 0); k /= 2, depth--)
             for (int l = 0; l < ROWS; l++)
                 chunks[(depth - 2) * ROWS + l] += chunks[(depth - 1) * ROWS + l];
@@ -325,16 +336,16 @@ static void rows_f32(const attend_rows *a)
     const int n = make_groups(a, keys, width, group);
     for (int g = 0; g < n; g++)
         turn_in(&group[g].a, group[g].query);
-    for (int64_t j = 0; j < keys; j += TILE)
+    for (int64_t j = 0; j < a->seen; j += TILE)
         for (int g = 0; g < n; g++)
             tile_of(a->width, a->k + j * a->width, group[g].query, group[g].scores + j * ROWS,
                     false);
     for (int g = 0; g < n; g++)
         weigh(&group[g].a, group[g].scores, group[g].most, group[g].sum);
-    for (int64_t j = 0; j < a->keys; j += size)
+    for (int64_t j = 0; j < a->seen; j += size)
         for (int g = 0; g < n; g++)
             for (int64_t e = 0; e < width; e += TILE)
-                tile_of(a->keys - j < size ? a->keys - j : size, a->v + e * a->keys + j * TILE,
+                tile_of(a->seen - j < size ? a->seen - j : size, a->v + e * a->keys + j * TILE,
                         group[g].scores + j * ROWS, group[g].result + e * ROWS, j > 0);
     for (int g = 0; g < n; g++)
         turn_out(&group[g].a, group[g].result, group[g].sum);
@@ -347,10 +358,10 @@ static void rows_f32(const attend_rows *a)
     float *result = most + ROWS, *scores = result + a->width * ROWS;
     const int64_t size = product_block(a->keys, PRODUCT_K);
     turn_in(a, query);
-    product(a->keys, a->width, a->k, a->k_row, 1, query, scores, false);
+    product(a->seen, a->width, a->k, a->k_row, 1, query, scores, false);
     weigh(a, scores, most, sum);
-    for (int64_t j = 0; j < a->keys; j += size)
-        product(a->width, a->keys - j < size ? a->keys - j : size, a->v + j * a->v_row, 1, a->v_row,
+    for (int64_t j = 0; j < a->seen; j += size)
+        product(a->width, a->seen - j < size ? a->seen - j : size, a->v + j * a->v_row, 1, a->v_row,
                 scores + j * ROWS, result, j > 0);
     turn_out(a, result, sum);
 }

@@ -30,6 +30,7 @@ typedef struct attend_rows {
     bool undefined; /* a row that attends to nothing is NaN, not 0 */
     int64_t last;   /* row 0 attends to keys 0 to last, each further row to one more; -1: to
                           * all */
+    int64_t seen;   /* no row attends to keys from here on; at most `keys` */
     float *out;
     int64_t out_row;
     float *scratch; /* attend_scratch floats, aligned to 64 bytes */
