@@ -263,6 +263,44 @@ static void converted_halves_are_not_stored(void **unused)
     ig_scope_end();
 }
 
+/* Columns [first, end) of x, times a number. */
+static ig_array *scaled_columns(ig_array *x, int64_t first, int64_t end, double by)
+{
+    ig_array *part = ig_slice(x, IG_SHAPE(0, first), IG_SHAPE(ig_dim(x, 0), end), IG_SHAPE(1, 1));
+    return ig_sum(ig_multiply(part, ig_float(by)), IG_NONE, IG_DTYPE_NONE, false);
+}
+
+/* Gradients of slices that do not overlap are one assembly; overlapping ones are added. */
+static void gradients_of_slices_are_joined(void **unused)
+{
+    (void)unused;
+    enum { ROWS = 4, COLUMNS = 6 };
+    const int64_t cut[2][4] = {{0, 2, 4, 6}, {0, 2, 3, 6}};
+    for (int overlaps = 0; overlaps < 2; overlaps++)
+        for (int leaves = 0; leaves < 2; leaves++) {
+            float got[ROWS * COLUMNS];
+            ig_scope_begin();
+            ig_array *const x = input(ROWS, COLUMNS);
+            const int64_t *c = cut[overlaps], more = overlaps ? 1 : 0, less = leaves ? 1 : 0;
+            ig_array *loss = ig_add(
+                ig_add(scaled_columns(x, c[0], c[1], 1), scaled_columns(x, c[1], c[2] + more, 2)),
+                scaled_columns(x, c[2], c[3] - less, 3));
+            ig_array *grad;
+            assert_int_equal(ig_grad(loss, &x, 1, &grad), IG_OK);
+            char *told = ig_explain(&grad, 1);
+            assert_int_equal(strstr(told, " add") != NULL, overlaps);
+            ig_free(told);
+            assert_int_equal(ig_read(grad, got, sizeof got), IG_OK);
+            for (int i = 0; i < ROWS * COLUMNS; i++) {
+                const int64_t at = i % COLUMNS;
+                const float want = (float)((at < c[1]) + 2 * (at >= c[1] && at < c[2] + more) +
+                                           3 * (at >= c[2] && at < c[3] - less));
+                assert_true(got[i] == want);
+            }
+            ig_scope_end();
+        }
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--print") == 0) { /* to review and update the golden text */
@@ -285,6 +323,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(products_with_large_matrices_are_not_chained),
         cmocka_unit_test(maps_join_the_chain_of_attention),
         cmocka_unit_test(converted_halves_are_not_stored),
+        cmocka_unit_test(gradients_of_slices_are_joined),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ig_shutdown();

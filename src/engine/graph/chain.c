@@ -148,6 +148,37 @@ static bool shares_rows(const schedule *s, int first, int p)
     return shares;
 }
 
+/* True if the rows of a reduction lie across memory, as columns of a matrix do. */
+static bool lies_across(const program *p)
+{
+    const tape *t = &p->pre;
+    int votes = 0;
+    for (int i = 0; i < t->n_inst && p->kind == PROGRAM_REDUCE; i++) {
+        const tape_inst *inst = &t->inst[i];
+        if (inst->code != TAPE_LOAD && inst->code != TAPE_STORE)
+            continue;
+        const view *v = &t->operand[inst->operand].v;
+        bool along = v->ndim > 0 && v->stride[v->ndim - 1] == 1, across = false;
+        for (int axis = 0; axis < v->ndim - 1; axis++)
+            across = across || v->stride[axis] == 1;
+        votes += across - along;
+    }
+    return votes > 0;
+}
+
+/* True if a reduction of rows across memory reads nothing that programs from `first` on compute. Alone, it folds
+ * neighbouring rows together, which costs less than what a shared input saves. */
+static bool folds_alone(const schedule *s, const program *p, int first)
+{
+    if (!lies_across(p))
+        return false;
+    for (int i = 0; i < p->pre.n_operand; i++)
+        if (s->slot[p->pre.operand[i].slot].written >= first &&
+            s->slot[p->pre.operand[i].slot].written != p - s->program)
+            return false;
+    return true;
+}
+
 /* Rows of the chain that could start with program i: the rows of the first reduction, at i or i + 1. A
  * contraction may come first: then only some rows of its result exist at a time. */
 static int64_t rows_at(const schedule *s, int i)
@@ -171,7 +202,7 @@ static int chain_length(const schedule *s, int i, int64_t outer, const schedule_
     for (int n = 0; n < CHAIN_MOST && i + n < s->n_program; n++) {
         const program *p = &s->program[i + n];
         if (!can_chain(s, p, outer, i, rules) || !shares_rows(s, i, i + n) ||
-            (n > 0 && p->kind == PROGRAM_CONTRACT && !contracts))
+            (n > 0 && folds_alone(s, p, i)) || (n > 0 && p->kind == PROGRAM_CONTRACT && !contracts))
             return n;
         if (n > 0 && p->kind == PROGRAM_CONTRACT)
             return rules->contract_width == 0 ||

@@ -27,6 +27,9 @@ ig_array *grad_through_view(ig_array *g, const ig_array *x, const view *v);
  * except for strides of 0, along which x is summed. */
 ig_array *grad_place(ig_array *x, const view *v, const view *root);
 
+/* a + b, gradients of one array. Gradients of slices that do not overlap become one assembly, without an addition. */
+ig_array *grad_sum(ig_array *a, ig_array *b);
+
 /* The elements of x at the row-major positions that `at` selects. */
 ig_array *grad_see(ig_array *x, const view *at);
 

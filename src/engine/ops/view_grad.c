@@ -204,3 +204,86 @@ ig_array *grad_see(ig_array *x, const view *at)
     v.offset += x->view.offset;
     return array_view(OP_slice, x, &v);
 }
+
+/* ---- sums of gradients of slices ---- */
+
+enum { PARTS_MOST = 64 };
+
+/* True if x is zero except in the regions of its parts from the second on. */
+static bool is_among_zeros(const ig_array *x)
+{
+    const bool assembles = x == x->root && x->op == OP_assemble && x->n_in > 1 &&
+                           view_equal(&x->attr.dst[0], &x->view);
+    const void *number = assembles ? array_number_of(x->in[0]->root) : NULL;
+    return number && dtype_fetch((ig_dtype)x->dtype, number) == 0;
+}
+
+/* True if two regions of a row-major array have no element in common: their ranges do not overlap, or the ranges of their
+ * rows do not, where rows begin at multiples of a common stride. May return false in error. */
+static bool are_apart(const view *a, const view *b)
+{
+    view v[2];
+    int64_t low[2], high[2];
+    for (int i = 0; i < 2; i++) {
+        view_copy(&v[i], i ? b : a);
+        view_collapse((view *[]){&v[i]}, 1);
+        view_bounds(&v[i], &low[i], &high[i]);
+    }
+    if (high[0] < low[1] || high[1] < low[0])
+        return true;
+    if (v[0].ndim == 0 || v[1].ndim == 0 || v[0].stride[0] != v[1].stride[0])
+        return false;
+    const int64_t step = v[0].stride[0];
+    for (int i = 0; i < 2; i++) {
+        if (step < 1 || low[i] < 0)
+            return false;
+        high[i] -= step * (v[i].shape[0] - 1) + low[i];
+        low[i] %= step;
+        high[i] += low[i]; /* of the first row */
+        if (high[i] >= step)
+            return false;
+    }
+    return high[0] < low[1] || high[1] < low[0];
+}
+
+/* True if both are zero except in regions that do not overlap. */
+static bool can_join(const ig_array *a, const ig_array *b)
+{
+    if (!is_among_zeros(a) || !is_among_zeros(b) || !view_same_shape(&a->view, &b->view) ||
+        a->dtype != b->dtype || a->n_in + b->n_in - 1 > PARTS_MOST)
+        return false;
+    for (int i = 1; i < a->n_in; i++)
+        for (int j = 1; j < b->n_in; j++)
+            if (!are_apart(&a->attr.dst[i], &b->attr.dst[j]))
+                return false;
+    return true;
+}
+
+/* One assembly of the regions of both, among zeros if anything is left. */
+static ig_array *joined(const ig_array *a, const ig_array *b)
+{
+    const int n = a->n_in + b->n_in - 1;
+    int64_t left = view_size(&a->view);
+    ig_array *part[PARTS_MOST];
+    view *dst = memory_get((size_t)n * sizeof *dst);
+    if (!dst)
+        return NULL;
+    for (int i = 0; i < n; i++) {
+        const ig_array *from = i < a->n_in ? a : b;
+        const int at = i < a->n_in ? i : i - a->n_in + 1;
+        part[i] = from->in[at];
+        dst[i] = from->attr.dst[at];
+        left -= i ? view_size(&dst[i]) : 0;
+    }
+    const int first = left == 0; /* without the zeros */
+    memmove(dst, dst + first, (size_t)(n - first) * sizeof *dst);
+    return build_assemble(OP_assemble, a->dtype, a->view.ndim, a->view.shape, part + first, dst,
+                          n - first);
+}
+
+ig_array *grad_sum(ig_array *a, ig_array *b)
+{
+    if (!a || !b)
+        return NULL;
+    return can_join(a, b) ? joined(a, b) : ig_add(a, b);
+}

@@ -27,7 +27,7 @@ static ig_status deliver(walk *w, ig_array *to, const ig_array *x, const view *s
     }
     place *p = walk_find(w, to);
     d = build_cast(d, (ig_dtype)to->dtype);
-    p->made = p->made ? ig_add(p->made, d) : d;
+    p->made = p->made ? grad_sum(p->made, d) : d;
     return p->made ? IG_OK : IG_ERR_ARGUMENT;
 }
 

@@ -166,8 +166,8 @@ static bool find_most(int64_t keys, int64_t open, const float *scores, float *mo
                 none[r] = simd_fma_f32(none[r], x, 0); /* NaN if x is not finite */
         }
     for (int64_t j = open; j < keys; j++, scores += ROWS)
-        SIMD_UNROLL_4 for (int r = 0; r < REGISTERS; r++)
-            high[r] = simd_larger_f32(simd_of_f32(scores + r * LANES), high[r]);
+        SIMD_UNROLL_4 for (int r = 0; r < REGISTERS; r++) high[r] =
+            simd_larger_f32(simd_of_f32(scores + r * LANES), high[r]);
     SIMD_UNROLL_4 for (int r = 0; r < REGISTERS; r++)
     {
         simd_keep_f32(top + r * LANES, high[r]);
@@ -241,9 +241,8 @@ static void weigh(const attend_rows *a, float *scores, float *most, float *sum)
     float *const chunks = sum + FOLD_LANES * ROWS;
     int depth = 0;
     /* The first keys, to which all rows attend; a multiple of FOLD_LANES. */
-    const int64_t open = a->last < 0 || a->last >= a->seen
-                             ? a->seen
-                             : (a->last + 1) / FOLD_LANES * FOLD_LANES;
+    const int64_t open =
+        a->last < 0 || a->last >= a->seen ? a->seen : (a->last + 1) / FOLD_LANES * FOLD_LANES;
     hide(a, scores);
     const bool near = find_most(a->seen, open, scores, most);
     for (int64_t j = 0, done = 1; j < a->seen; j += TAPE_BLOCK, done++) {
