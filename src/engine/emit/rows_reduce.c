@@ -249,7 +249,8 @@ static ig_status emit_fold_serial(const program *p, const emit_target *t, emitte
 
 /* ---- which kernel ---- */
 
-/* True if most operands of the tape are contiguous along the outer part, not along rows. */
+/* True if most operands of the tape are contiguous along the outer part, not along rows. Operands that repeat their elements
+ * do not count: they are small. */
 static bool lies_across(const tape *t, int axis)
 {
     int votes = 0;
@@ -258,7 +259,8 @@ static bool lies_across(const tape *t, int axis)
         if (code != TAPE_LOAD && code != TAPE_STORE)
             continue;
         const view *v = &t->operand[t->inst[k].operand].v;
-        votes += (v->stride[axis - 1] == 1) - (v->stride[v->ndim - 1] == 1);
+        if (v->stride[axis - 1] != 0 && v->stride[v->ndim - 1] != 0)
+            votes += (v->stride[axis - 1] == 1) - (v->stride[v->ndim - 1] == 1);
     }
     return votes > 0;
 }

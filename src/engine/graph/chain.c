@@ -148,7 +148,8 @@ static bool shares_rows(const schedule *s, int first, int p)
     return shares;
 }
 
-/* True if the rows of a reduction lie across memory, as columns of a matrix do. */
+/* True if the rows of a reduction lie across memory, as columns of a matrix do. Operands that repeat their elements do not
+ * count: they are small. */
 static bool lies_across(const program *p)
 {
     const tape *t = &p->pre;
@@ -158,10 +159,12 @@ static bool lies_across(const program *p)
         if (inst->code != TAPE_LOAD && inst->code != TAPE_STORE)
             continue;
         const view *v = &t->operand[inst->operand].v;
-        bool along = v->ndim > 0 && v->stride[v->ndim - 1] == 1, across = false;
-        for (int axis = 0; axis < v->ndim - 1; axis++)
-            across = across || v->stride[axis] == 1;
-        votes += across - along;
+        bool along = v->ndim > 0 && v->stride[v->ndim - 1] == 1, across = false, repeats = false;
+        for (int axis = 0; axis < v->ndim; axis++) {
+            across = across || (axis < v->ndim - 1 && v->stride[axis] == 1);
+            repeats = repeats || v->stride[axis] == 0;
+        }
+        votes += repeats ? 0 : across - along;
     }
     return votes > 0;
 }

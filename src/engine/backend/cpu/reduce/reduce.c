@@ -61,10 +61,13 @@ static int axis_of_inner(const tape *t, int64_t inner)
 }
 
 /* 1 if an operand is better walked along the outer part, -1 along the inner: along its contiguous
- * elements, unless these are only a few, as in a window. */
+ * elements, unless these are only a few, as in a window. 0 if either is as good, or if the operand repeats its elements: it
+ * is small. */
 static int walks_across(const view *v, int axis)
 {
     const int last = v->ndim - 1;
+    if (v->stride[last] == 0 || v->stride[axis - 1] == 0)
+        return 0;
     if (last > axis && v->shape[last] < SHORT_RUN && v->shape[last] < v->shape[axis - 1])
         return 1;
     return (v->stride[axis - 1] == 1) - (v->stride[last] == 1);
