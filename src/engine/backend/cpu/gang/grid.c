@@ -458,6 +458,16 @@ static void blocks_task(void *context, int64_t task, int worker)
     grid_fault(run, &fault);
 }
 
+/* Fails if blocks are left because no worker had memory for one. */
+static ig_status check_started(const grid_run *run)
+{
+    if (is_over(run) || run->next >= run->blocks)
+        return IG_OK;
+    TRY(memory_admit(room_bytes(run), "a block of a kernel"));
+    FAIL(IG_ERR_MEMORY, "there is no memory for a block of a kernel; release arrays or raise the "
+                        "limit (ig_set_memory_limit, --memory-limit)");
+}
+
 ig_status gang_run_grid(const gang_code *c, const gang_launch *l, gang_fault *fault)
 {
     const int workers = c->code->n_print || l->watch ? 1 : pool_threads();
@@ -482,6 +492,8 @@ ig_status gang_run_grid(const gang_code *c, const gang_launch *l, gang_fault *fa
     else if (status == IG_OK)
         pool_run_cancellable(tasks, blocks_task, &run);
     guard_end();
+    if (status == IG_OK)
+        status = check_started(&run);
     for (int w = 0; run.workers && w < workers; w++) {
         rooms_end(&run, &run.workers[w]);
         native_room_end(&run.workers[w].native);
