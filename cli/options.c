@@ -1,5 +1,6 @@
 /* Options of verbs: each verb's table serves parsing, --help and suggestions. */
 #include "cli.h"
+#include "base/size.h"
 #include "progress.h"
 
 #include <ctype.h>
@@ -70,28 +71,7 @@ bool option_share(const char *s, void *place)
     return end != s && !*end && f >= 0 && f < 1;
 }
 
-bool option_bytes(const char *s, void *place)
-{
-    static const struct {
-        const char *suffix;
-        double bytes;
-    } units[] = {{"", 1},         {"B", 1},      {"K", 0x1p10},   {"KiB", 0x1p10}, {"KB", 1e3},
-                 {"kB", 1e3},     {"M", 0x1p20}, {"MiB", 0x1p20}, {"MB", 1e6},     {"G", 0x1p30},
-                 {"GiB", 0x1p30}, {"GB", 1e9},   {"T", 0x1p40},   {"TiB", 0x1p40}, {"TB", 1e12}};
-    char *end;
-    double size = strtod(s, &end);
-    if (end == s || !(isdigit((unsigned char)*s) || *s == '.'))
-        return false;
-    while (*end == ' ')
-        end++;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strcmp(units[i].suffix, end) == 0) {
-            double bytes = size * units[i].bytes;
-            *(uint64_t *)place = bytes < 0x1p63 ? (uint64_t)bytes : 0;
-            return bytes >= 1 && bytes < 0x1p63;
-        }
-    return false;
-}
+bool option_bytes(const char *s, void *place) { return size_read(s, place); }
 
 enum { LIMIT_BYTES = 64 };
 

@@ -204,8 +204,8 @@ void memory_piece_free(void *block, size_t bytes)
 
 uint64_t ig_memory_limit(void)
 {
-    uint64_t limit = atomic_load(&limit_set);
-    return limit ? limit : (uint64_t)machine_get()->memory_limit_bytes;
+    const uint64_t limit = atomic_load(&limit_set), asked = limit ? limit : size_limit_asked();
+    return asked ? asked : (uint64_t)machine_get()->memory_limit_bytes;
 }
 
 ig_status ig_set_memory_limit(uint64_t bytes)

@@ -14,8 +14,8 @@ uint64_t pool_refusals(void) { return atomic_load_explicit(&refusals, memory_ord
 
 uint64_t pool_limit(const memory_pool *p)
 {
-    const uint64_t limit = atomic_load(&p->limit_set);
-    return limit ? limit : p->total;
+    const uint64_t limit = atomic_load(&p->limit_set), asked = limit ? limit : size_limit_asked();
+    return limit || (asked && asked < p->total) ? asked : p->total;
 }
 
 static uint64_t room_of(const memory_pool *p)
@@ -31,9 +31,9 @@ static ig_status fail_full(const memory_pool *p, const char *what, uint64_t byte
     pool_refuse();
     FAIL(IG_ERR_MEMORY,
          "%s: %s needs %llu bytes (%s), but %s are free and the limit is %s; release arrays or "
-         "raise the limit (ig_set_device_memory_limit, --memory-limit)",
+         "raise the limit (ig_set_device_memory_limit, --memory-limit) to at least %llu bytes",
          p->name, what, (unsigned long long)bytes, size_text(bytes, asked), size_text(left, none),
-         size_text(pool_limit(p), most));
+         size_text(pool_limit(p), most), (unsigned long long)(bytes + atomic_load(&p->used)));
 }
 
 /* The driver has no block of that size. If it does not report its free memory, the total is an upper bound. */
