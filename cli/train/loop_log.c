@@ -1,4 +1,4 @@
-#include "gpt_log.h"
+#include "loop_log.h"
 
 #include "base/clock.h"
 #include <errno.h>
@@ -25,7 +25,7 @@ static double peak_measure(ig_dtype dtype)
     return fine ? best : 0;
 }
 
-int gpt_log_open(const command *c, gpt_log *l, const char *path, bool continues, ig_dtype dtype)
+int loop_log_open(const command *c, loop_log *l, const char *path, bool continues, ig_dtype dtype)
 {
     if (path && !(l->file = fopen(path, continues ? "a" : "w"))) {
         say(c, "--log %s: it cannot be written: %s", path, strerror(errno));
@@ -36,7 +36,7 @@ int gpt_log_open(const command *c, gpt_log *l, const char *path, bool continues,
     return ig_failed() ? fail_library(c) : -1;
 }
 
-void gpt_log_close(gpt_log *l)
+void loop_log_close(loop_log *l)
 {
     if (l->file)
         fclose(l->file);
@@ -54,7 +54,7 @@ static void time_words(str *t, double seconds)
         str_printf(t, "%lld s", s);
 }
 
-static void line_end(gpt_log *l, str *line)
+static void line_end(loop_log *l, str *line)
 {
     if (l->file) {
         str_puts(line, "\n");
@@ -64,7 +64,7 @@ static void line_end(gpt_log *l, str *line)
     str_free(line);
 }
 
-void gpt_log_step(gpt_log *l, int64_t step, int64_t total, double loss, double rate)
+void loop_log_step(loop_log *l, int64_t step, int64_t total, double loss, double rate)
 {
     ig_memory_info memory = {.size = sizeof memory};
     ig_device_memory(NULL, &memory);
@@ -77,27 +77,37 @@ void gpt_log_step(gpt_log *l, int64_t step, int64_t total, double loss, double r
         str left = {0};
         time_words(&left, each * (double)(total - step));
         fprintf(stderr,
-                "step %lld/%lld  loss %.4f  lr %.2e  %.0f tokens/s  %.0f %% of a product's speed  "
+                "step %lld/%lld  loss %.4f  lr %.2e  %.0f %s/s  %.0f %% of a product's speed  "
                 "%.2f GiB  %s left\n",
-                (long long)step, (long long)total, loss, rate, l->tokens / each, 100 * share,
-                (double)memory.peak / (1 << 30), left.s);
+                (long long)step, (long long)total, loss, rate, l->units / each, l->unit,
+                100 * share, (double)memory.peak / (1 << 30), left.s);
         str_free(&left);
     }
     str line = {0};
+    str_json(&line, "{step: %lld, loss: %.9g, lr: %.9g", (long long)step, loss, rate);
     str_json(&line,
-             "{step: %lld, loss: %.9g, lr: %.9g, tokens_per_second: %.6g, peak_share: %.4g, "
-             "memory_bytes: %llu, seconds_left: %.4g}",
-             (long long)step, loss, rate, l->tokens / each, share, (unsigned long long)memory.peak,
-             each * (double)(total - step));
+             strcmp(l->unit, "images") == 0 ? "images_per_second: %.6g" : "tokens_per_second: %.6g",
+             l->units / each);
+    str_json(&line, "peak_share: %.4g, memory_bytes: %llu, seconds_left: %.4g}", share,
+             (unsigned long long)memory.peak, each * (double)(total - step));
     line_end(l, &line);
 }
 
-void gpt_log_test(gpt_log *l, int64_t step, double loss)
+void loop_log_test(loop_log *l, int64_t step, const loop_score *score)
 {
-    if (!l->quiet)
-        fprintf(stderr, "step %lld  loss on held-out tokens %.4f\n", (long long)step, loss);
+    const bool classes = score->accuracy >= 0;
+    if (!l->quiet) {
+        fprintf(stderr, "step %lld  loss on held-out %s %.4f", (long long)step, l->unit,
+                score->loss);
+        if (classes)
+            fprintf(stderr, "  accuracy %.2f %%", 100 * score->accuracy);
+        fputs("\n", stderr);
+    }
     str line = {0};
-    str_json(&line, "{step: %lld, test_loss: %.9g}", (long long)step, loss);
+    str_json(&line, "{step: %lld, test_loss: %.9g", (long long)step, score->loss);
+    if (classes)
+        str_json(&line, "test_accuracy: %.9g", score->accuracy);
+    str_puts(&line, "}");
     line_end(l, &line);
     l->begin_s = clock_s(); /* the test takes no part in the speed of steps */
     l->begin_step = step;
