@@ -34,7 +34,7 @@ class device(str):
 
 
 def devices():
-    """The devices that compute arrays: names, with the attributes kind, model, level, memory, limit, used and threads."""
+    """The devices that compute arrays: names, with the attributes kind, model, level, memory, limit, used, peak and threads."""
     return [device(row["name"]) for row in _ingot._devices()]
 
 

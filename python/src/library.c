@@ -474,11 +474,11 @@ static PyObject *device_facts(const ig_device_info *info)
     ig_memory_info memory = {.size = sizeof memory};
     if (ig_device_memory(info->name, &memory) != IG_OK)
         return raise_error();
-    return Py_BuildValue("{ssszszszsKsKsKsi}", "name", info->name, "kind", info->kind, "model",
+    return Py_BuildValue("{ssszszszsKsKsKsKsi}", "name", info->name, "kind", info->kind, "model",
                          info->model, "level", info->level, "memory",
                          (unsigned long long)info->memory, "limit",
                          (unsigned long long)memory.limit, "used", (unsigned long long)memory.used,
-                         "threads", info->threads);
+                         "peak", (unsigned long long)memory.peak, "threads", info->threads);
 }
 
 /* The facts of the devices that compute arrays. */

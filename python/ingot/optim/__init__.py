@@ -16,6 +16,7 @@ from ..nn.module import Module, Parameters, _walk, loss_scale
 from .stopping import EarlyStopping  # noqa: F401
 
 _ops = _ingot._ops
+_sqrt = _ops["sqrt"]
 
 
 def __getattr__(name):
@@ -42,7 +43,7 @@ def linear(lr, total, last=0.0):
 
 def clip(grads, max_norm):
     """Gradients scaled down to max_norm if the norm of all of them is larger."""
-    norm = sum((_ops["sum"](g * g) for g in grads.values()), _ingot.asarray(0.0)) ** 0.5
+    norm = _sqrt(sum((_ops["sum"](g * g) for g in grads.values()), _ingot.asarray(0.0)))
     scale = _ops["minimum"](max_norm / (norm + 1e-6), 1.0)
     return {name: g * scale for name, g in grads.items()}
 
@@ -287,7 +288,7 @@ class Adam(Optimizer):
         if group["amsgrad"]:
             v = state["largest"] = _ops["maximum"](state["largest"], v) if "largest" in state else v
         c1, c2 = (_ingot.asarray(1 - b ** self.steps) for b in (b1, b2))
-        return p - lr / c1 * m / ((v / c2) ** 0.5 + group["eps"])
+        return p - lr / c1 * m / (_sqrt(v / c2) + group["eps"])
 
 
 class AdamW(Adam):
@@ -314,7 +315,7 @@ class NAdam(Optimizer):
         now, after = (b1 * (1 - 0.5 * 0.96 ** (n * decay)) for n in (self.steps, self.steps + 1))
         product = state["product"] = state["product"] * now if state else _ingot.asarray(now)
         m, v = _average(state, "m", b1, g), _average(state, "v", b2, g * g)
-        root = (v / _ingot.asarray(1 - b2 ** self.steps)) ** 0.5 + group["eps"]
+        root = _sqrt(v / _ingot.asarray(1 - b2 ** self.steps)) + group["eps"]
         now, after = _ingot.asarray(now), _ingot.asarray(after)
         return p - lr * (1 - now) / (1 - product) * g / root - lr * after / (1 - product * after) * m / root
 
@@ -334,7 +335,7 @@ class RAdam(Optimizer):
         if length <= 5:
             return p - lr * m
         rectified = ((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)) ** 0.5
-        return p - lr * _ingot.asarray(rectified * (1 - b2 ** n) ** 0.5) * m / (v ** 0.5 + group["eps"])
+        return p - lr * _ingot.asarray(rectified * (1 - b2 ** n) ** 0.5) * m / (_sqrt(v) + group["eps"])
 
 
 class Adamax(Optimizer):
@@ -364,7 +365,7 @@ class RMSprop(Optimizer):
         v = _average(state, "v", alpha, g * g)
         if group["centered"]:
             v = v - _average(state, "mean", alpha, g) ** 2
-        step = g / (v ** 0.5 + group["eps"])
+        step = g / (_sqrt(v) + group["eps"])
         if group["momentum"]:
             step = state["momentum"] = group["momentum"] * state["momentum"] + step if "momentum" in state else step
         return p - lr * step
@@ -383,7 +384,7 @@ class Adagrad(Optimizer):
     def apply(self, p, g, state, lr, group):
         g = _decayed(p, g, group)
         v = state["v"] = (state["v"] if state else group["initial_accumulator_value"]) + g * g
-        return p - lr / _ingot.asarray(1.0 + (self.steps - 1) * group["lr_decay"]) * g / (v ** 0.5 + group["eps"])
+        return p - lr / _ingot.asarray(1.0 + (self.steps - 1) * group["lr_decay"]) * g / (_sqrt(v) + group["eps"])
 
 
 class Adadelta(Optimizer):
@@ -397,7 +398,7 @@ class Adadelta(Optimizer):
     def apply(self, p, g, state, lr, group):
         g, rho, eps = _decayed(p, g, group), group["rho"], group["eps"]
         v = _average(state, "v", rho, g * g)
-        step = (state["steps"] + eps) ** 0.5 / (v + eps) ** 0.5 * g if "steps" in state else eps ** 0.5 / (v + eps) ** 0.5 * g
+        step = _sqrt(state["steps"] + eps) / _sqrt(v + eps) * g if "steps" in state else eps ** 0.5 / _sqrt(v + eps) * g
         _average(state, "steps", rho, step * step)
         return p - lr * step
 
