@@ -91,11 +91,14 @@ lower_value lower_value_of(lower *l, const kernel_type *t, int32_t reg)
     return v;
 }
 
+/* Programs access arrays of small elements as vectors (reinterpret_cast<float4 *>), and nvcc aligns local arrays so that this
+ * works. */
 lower_value lower_value_local(lower *l, const kernel_type *t)
 {
+    const uint32_t align = t->kind == TYPE_ARRAY && t->size >= 16 && t->align < 16 ? 16 : t->align;
     return (lower_value){.type = t,
                          .address = lower_special(l, ORIGIN_LOCAL),
-                         .offset = lower_local(l, t->size, t->align)};
+                         .offset = lower_local(l, t->size, align)};
 }
 
 lower_value lower_value_variable(lower *l, const kernel_type *t)
