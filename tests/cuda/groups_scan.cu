@@ -8,6 +8,7 @@ tiles of 8: 0 wrong
 tiles of 16: 0 wrong
 tiles of 32: 0 wrong
 kept 22: 0 3 6 9 ... 60 63
+lanes of a mask: 0 wrong
 */
 #include <cooperative_groups.h>
 #include <cooperative_groups/scan.h>
@@ -81,6 +82,38 @@ __global__ void compact(int *out, int *count)
         out[sums[i / 32] + place] = i;
 }
 
+// Coalesced groups, whose lanes count by their ranks, and structs in tiles.
+struct both {
+    int sum, most;
+};
+__global__ void masked(int *wrong)
+{
+    const int t = threadIdx.x, each = blockIdx.x + 2;
+    if (t % each == 1) {
+        const auto g = cg::coalesced_threads();
+        const int first = t / 32 * 32, value = t * 5 % 17;
+        int sum = 0, most = 0, before = 0;
+        for (int i = first; i <= t; i++)
+            if (i % each == 1) {
+                before = sum;
+                sum += i * 5 % 17;
+                most = max(most, i * 5 % 17);
+            }
+        const int a = cg::inclusive_scan(g, value), b = cg::exclusive_scan(g, value, cg::plus<int>());
+        const int c = cg::inclusive_scan(g, value, cg::greater<int>());
+        const int d = cg::inclusive_scan(g, value, [](int x, int y) { return x + y; });
+        if (a != sum || b != before || c != most || d != sum)
+            atomicAdd(wrong, 1);
+    }
+    const auto tile = cg::tiled_partition<8>(cg::this_thread_block());
+    const both s = cg::inclusive_scan(tile, both{t, t % 5}, [](both x, both y) {
+        return both{x.sum + y.sum, max(x.most, y.most)};
+    });
+    const int r = t % 8;
+    if (s.sum != (t - r) * (r + 1) + r * (r + 1) / 2 || s.most < t % 5)
+        atomicAdd(wrong, 1);
+}
+
 int main()
 {
     const int n = 64;
@@ -100,6 +133,10 @@ int main()
     compact<<<1, n>>>(x, count);
     cudaDeviceSynchronize();
     printf("kept %d: %d %d %d %d ... %d %d\n", *count, x[0], x[1], x[2], x[3], x[20], x[21]);
+    *count = 0;
+    masked<<<8, n>>>(count);
+    cudaDeviceSynchronize();
+    printf("lanes of a mask: %d wrong\n", *count);
     cudaFree(x);
     cudaFree(count);
     cudaFree(out);

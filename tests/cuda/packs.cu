@@ -8,6 +8,8 @@ axes 2 0 3 1
 row 111 222
 dot 1*4 + 2*5 + 3*6 = 32
 called 10.5
+autos 6 0 24 4 14 2
+captured 16 109 7 66 3
 */
 #include <cstdio>
 #include <utility>
@@ -80,6 +82,42 @@ __global__ void dots(const float *a, float *out)
     out[1] = call(axpy{2}, 4, 2.5f);
 }
 
+/* auto ... declares a pack, also of lambdas, whose captures by reference precede it. */
+__device__ int of_autos(auto... a) { return (0 + ... + (int)a); }
+__device__ int after(auto first, const auto &...a) { return (first * ... * a); }
+template <typename... A> __device__ int captured(A... a)
+{
+    auto f = [=](int k) { return sum(a..., k); };
+    return f(10);
+}
+template <typename... A> __device__ int captured_list(A... a)
+{
+    auto f = [a...](int k) { return (k + ... + a); };
+    return f(100);
+}
+template <typename... A> __device__ int captured_both(int by, A... a)
+{
+    auto f = [=](auto... b) { return by * (sum(a...) + sum(b...)) + (int)(sizeof...(a) - sizeof...(b)); };
+    return f(1, 2, 3);
+}
+__global__ void autos(int *out)
+{
+    int total = 0;
+    auto add = [&](auto... x) { total += (0 + ... + x); return (int)sizeof...(x); };
+    auto scale = [](auto x, auto... r) { return x * (int)sizeof...(r); };
+    out[0] = of_autos(1, 2.5f, 3u);
+    out[1] = of_autos();
+    out[2] = after(2, 3, 4);
+    out[3] = add(1, 2, 3, 4);
+    out[4] = scale(7, 1, 1);
+    out[5] = add() + add(5, 6) * (total == 21);
+    out[6] = captured(1, 2, 3);
+    out[7] = captured_list(4, 5);
+    out[8] = captured_list() - 93;
+    out[9] = captured_both(6, 5) + 2;
+    out[10] = [](auto &&...p) { return (p + ...); }(1, 2);
+}
+
 int main()
 {
     float *x, *y;
@@ -123,6 +161,13 @@ int main()
     dots<<<1, 1>>>(x, y);
     cudaDeviceSynchronize();
     printf("dot 1*4 + 2*5 + 3*6 = %g\ncalled %g\n", y[0], y[1]);
+    int *out;
+    cudaMallocManaged(&out, 11 * sizeof *out);
+    autos<<<1, 1>>>(out);
+    cudaDeviceSynchronize();
+    for (int i = 0; i < 11; i++)
+        printf("%s %d%s", i == 0 ? "autos" : i == 6 ? "captured" : "", out[i], i == 5 || i == 10 ? "\n" : "");
+    cudaFree(out);
     cudaFree(x);
     cudaFree(y);
     cudaFree(n);

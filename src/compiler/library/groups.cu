@@ -20,6 +20,23 @@ __device__ ig_t ig_reduce_lanes(unsigned ig_mask, ig_t ig_x, ig_f ig_op)
         ig_sum = ig_op(ig_sum, ig_struct_shuffle_rank(ig_mask, ig_x, ig_i, 32));
     return ig_sum;
 }
+template <typename ig_t> __device__ inline ig_t ig_move_lanes(unsigned ig_mask, ig_t ig_value, int ig_by);
+/* Up to each lane, or, if ig_before, up to the lane before it; the first lane then has a zero. */
+template <typename ig_t, typename ig_f>
+__device__ ig_t ig_scan_lanes(unsigned ig_mask, ig_t ig_x, ig_f ig_op, int ig_before)
+{
+    const unsigned ig_lane = (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31u;
+    const int ig_rank = __popc(ig_mask & ((1u << ig_lane) - 1));
+    for (int ig_by = 1; ig_by < __popc(ig_mask); ig_by *= 2) {
+        const ig_t ig_y = ig_move_lanes(ig_mask, ig_x, -ig_by);
+        if (ig_rank >= ig_by)
+            ig_x = ig_op(ig_x, ig_y);
+    }
+    if (!ig_before)
+        return ig_x;
+    const ig_t ig_y = ig_move_lanes(ig_mask, ig_x, -1);
+    return ig_rank ? ig_y : ig_t();
+}
 #define IG_OPERATION(ig_name, ig_value) \
     struct ig_name { \
         template <typename ig_t> __device__ ig_t operator()(const ig_t &ig_a, const ig_t &ig_b) const \
@@ -34,6 +51,10 @@ __device__ ig_t ig_reduce_lanes(unsigned ig_mask, ig_t ig_x, ig_f ig_op)
     template <typename ig_t> __device__ ig_t ig_name##_lanes(unsigned ig_mask, ig_t ig_x) \
     { \
         return ig_reduce_lanes(ig_mask, ig_x, ig_name()); \
+    } \
+    template <typename ig_t> __device__ ig_t ig_name##_scan(unsigned ig_mask, ig_t ig_x, int ig_before) \
+    { \
+        return ig_scan_lanes(ig_mask, ig_x, ig_name(), ig_before); \
     }
 IG_OPERATION(ig_plus, ig_a + ig_b)
 IG_OPERATION(ig_less, ig_b < ig_a ? ig_b : ig_a)

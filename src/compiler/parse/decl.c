@@ -68,7 +68,16 @@ kernel_name *function_name(const kernel_token *t)
     return NULL;
 }
 
-uint32_t function_autos(const kernel_token *t, const kernel_token **concepts)
+bool auto_is_pack(const kernel_token *t)
+{
+    do
+        t++;
+    while (t->kind == TOKEN_STAR || t->kind == TOKEN_AMP || t->kind == TOKEN_AND_AND ||
+           t->keyword == KEYWORD_const);
+    return t->kind == TOKEN_ELLIPSIS;
+}
+
+uint32_t function_autos(const kernel_token *t, template_param *made)
 {
     uint32_t n = 0;
     while (t->kind != TOKEN_END && t->kind != TOKEN_SEMICOLON && t->kind != TOKEN_LBRACE &&
@@ -81,8 +90,10 @@ uint32_t function_autos(const kernel_token *t, const kernel_token **concepts)
         t = constrained_auto(t);
         if (t->kind != TOKEN_NAME || t->keyword != KEYWORD_auto || t[-1].kind == TOKEN_LT)
             continue;
-        if (concepts && n < TEMPLATE_MOST)
-        concepts[n] = concept < t ? concept : NULL;
+        if (made && n < TEMPLATE_MOST) {
+            made[n].constraint = concept < t ? concept : NULL;
+            made[n].is_pack = auto_is_pack(t);
+        }
         n++;
     }
     return n;

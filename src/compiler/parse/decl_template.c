@@ -73,16 +73,18 @@ static unsigned head_flags(const kernel_token *t, const kernel_token **bounds)
 /* Adds a parameter of the template for each "auto" in the head of its function at p->t. */
 static void add_autos(parser *p, function_decl *f)
 {
-    const kernel_token *concepts[TEMPLATE_MOST];
-    const uint32_t n = function_autos(p->t, concepts);
+    template_param made[TEMPLATE_MOST] = {0};
+    const uint32_t n = function_autos(p->t, made);
     template_param *all = kernel_arena_get(p->arena, (f->n_params + n + 1) * sizeof *all);
     if (f->n_params + n > TEMPLATE_MOST)
         parser_fail(p, p->t->place, "more than %d parameters of a template", TEMPLATE_MOST);
     for (uint32_t i = 0; i < f->n_params; i++)
         all[i] = f->params[i];
-    for (uint32_t i = 0; i < n; i++)
-        all[f->n_params + i] = (template_param){
-            .name = lambda_auto(p, (int)i + 1), .place = p->t->place, .constraint = concepts[i]};
+    for (uint32_t i = 0; i < n; i++) {
+        made[i].name = lambda_auto(p, (int)i + 1);
+        made[i].place = p->t->place;
+        all[f->n_params + i] = made[i];
+    }
     f->params = all;
     f->n_params += n;
     f->n_autos = n;

@@ -441,17 +441,17 @@ static kernel_builtin accept_operation(parser *p, const kernel_token **last)
 }
 
 /* Parses the group and the value of reduce and of the scans, up to after the value. */
-static kernel_expr *parse_group_value(parser *p, const char *what, bool tiles, kernel_place place,
+static kernel_expr *parse_group_value(parser *p, const char *what, kernel_place place,
                                       kernel_expr **value)
 {
     expect(p, TOKEN_LPAREN, "before arguments");
     kernel_expr *g = parse_assignment(p);
-    if (g->type->word != WORD_TILE && (tiles || g->type->word != WORD_COALESCED))
+    if (g->type->word != WORD_TILE && g->type->word != WORD_COALESCED)
         parser_fail_do(p, place, "take a tile: tiled_partition<32>(...)", "'%s' takes a tile",
                        what);
     expect(p, TOKEN_COMMA, "after the group");
     *value = expr_value(p, parse_assignment(p));
-    const bool object = !tiles && (*value)->type->kind == TYPE_STRUCT;
+    const bool object = (*value)->type->kind == TYPE_STRUCT;
     if (!object && (!type_is_arithmetic((*value)->type) || (*value)->type->word >= WORD_BLOCK))
         parser_fail(p, (*value)->place, "'%s' takes a number, not '%s'", what,
                     type_name(p, (*value)->type));
@@ -529,7 +529,7 @@ static kernel_expr *parse_group_wait(parser *p, int which, kernel_place place)
 static kernel_expr *parse_reduce(parser *p, int which, kernel_place place)
 {
     (void)which;
-    kernel_expr *value, *g = parse_group_value(p, "reduce", false, place, &value);
+    kernel_expr *value, *g = parse_group_value(p, "reduce", place, &value);
     expect(p, TOKEN_COMMA, "after the value");
     const kernel_token *last;
     const kernel_builtin by = accept_operation(p, &last);
@@ -608,13 +608,26 @@ static kernel_expr *scan_shuffle(parser *p, const scanning *s, kernel_expr *v, u
 
 enum { SCAN_INCLUSIVE, SCAN_EXCLUSIVE };
 
-/* cg::inclusive_scan(tile, value, cg::plus<int>()): steps that combine with the thread 1, 2, 4, ... places
- * earlier, written out. */
+/* By the library: of objects, and in the lanes of a coalesced group. */
+static kernel_expr *scan_by_mask(parser *p, const scanning *s, kernel_expr *value, int which)
+{
+    kernel_expr *args[4] = {s->mask, value};
+    uint32_t n = 2;
+    if (s->by == BUILTINS)
+        args[n++] = s->object;
+    args[n++] = expr_integer(p, s->place, type_word_of(p, WORD_INT), which == SCAN_EXCLUSIVE);
+    const char *name =
+        s->by == BUILTINS ? "ig_scan_lanes" : parser_format(p, "%s_scan", reduction_name(s->by));
+    return expr_comma(p, s->made, part_call(p, name, s->place, args, n));
+}
+
+/* cg::inclusive_scan(group, value, cg::plus<int>()); of numbers in a tile: steps that combine with the thread 1, 2, 4, ...
+ * places earlier, written out. */
 static kernel_expr *parse_scan(parser *p, int which, kernel_place place)
 {
     const char *name = which == SCAN_INCLUSIVE ? "inclusive_scan" : "exclusive_scan";
     scanning s = {.place = place, .by = BUILTIN_REDUCE_ADD};
-    kernel_expr *value, *g = parse_group_value(p, name, true, place, &value);
+    kernel_expr *value, *g = parse_group_value(p, name, place, &value);
     s.type = value->type->plain;
     s.n = g->type->count;
     s.mask = scan_keep(p, &s, mask_of(p, g));
@@ -631,6 +644,8 @@ static kernel_expr *parse_scan(parser *p, int which, kernel_place place)
         s.object = op && !expr_is_place(op) ? scan_keep(p, &s, op) : op;
     }
     expect(p, TOKEN_RPAREN, "after a scan");
+    if (g->type->word == WORD_COALESCED || s.type->kind == TYPE_STRUCT)
+        return scan_by_mask(p, &s, v, which);
     kernel_expr *rank = scan_keep(p, &s, by_uint(p, place, TOKEN_AMP, lane_of(p, place), s.n - 1));
     for (uint64_t by = 1; by < s.n; by *= 2) {
         kernel_expr *before = scan_keep(p, &s, scan_shuffle(p, &s, v, by));

@@ -7,6 +7,8 @@
  * is a template, and the names that its body needs are kept. */
 #include "compiler/parse/parser.h"
 
+enum { PACKS_MOST = 8 };
+
 typedef struct lambda {
     kernel_struct *record;
     bool all_values, all_references; /* [=], [&] */
@@ -14,6 +16,8 @@ typedef struct lambda {
     uint32_t n_values, room;
     capture *references, **end;
     bool is_generic;
+    symbol *packs[PACKS_MOST]; /* captured by value */
+    uint32_t n_packs;
 } lambda;
 
 static bool is_local(const symbol *y)
@@ -42,6 +46,49 @@ static void capture_value(parser *p, lambda *l, kernel_name *name, kernel_expr *
     ARENA_ADD(p->arena, l->values, l->n_values, l->room, value);
 }
 
+static bool is_local_pack(const symbol *y)
+{
+    return y && y->kind == SYMBOL_PACK && !y->as.pack->is_types && y->as.pack->n &&
+           is_local(y->as.pack->at[0]);
+}
+
+static kernel_name *pack_member(parser *p, const kernel_name *pack, uint32_t n)
+{
+    return name_of(p, parser_format(p, "ig_%s_%u", pack->text, n));
+}
+
+static bool pack_captured(const lambda *l, const kernel_name *name)
+{
+    for (uint32_t i = 0; i < l->n_packs; i++)
+        if (l->packs[i]->name == name)
+            return true;
+    return false;
+}
+
+/* Each element of the pack is a member; add_packs makes their names a pack again. */
+static void capture_pack(parser *p, lambda *l, symbol *y, kernel_place place)
+{
+    if (l->n_packs == PACKS_MOST)
+        parser_fail(p, place, "a lambda that captures more than %d packs", PACKS_MOST);
+    l->packs[l->n_packs++] = y;
+    for (uint32_t i = 0; i < y->as.pack->n; i++)
+        capture_value(p, l, pack_member(p, y->name, i), use_var(p, y->as.pack->at[i], place),
+                      place);
+}
+
+static void add_packs(parser *p, const lambda *l, kernel_place place)
+{
+    for (uint32_t k = 0; k < l->n_packs; k++) {
+        const symbol *of = l->packs[k];
+        symbol_pack *pack = kernel_arena_get(p->arena, sizeof *pack);
+        *pack = (symbol_pack){.at = kernel_arena_get(p->arena, of->as.pack->n * sizeof *pack->at),
+                              .n = of->as.pack->n};
+        for (uint32_t i = 0; i < pack->n; i++)
+            pack->at[i] = symbol_here(p->scope, pack_member(p, of->name, i));
+        symbol_add(p, p->scope, SYMBOL_PACK, of->name, place)->as.pack = pack;
+    }
+}
+
 static void capture_reference(parser *p, lambda *l, symbol *y)
 {
     capture *made = kernel_arena_copy(p->arena, &(capture){y, NULL}, sizeof *made);
@@ -64,6 +111,14 @@ static void parse_capture(parser *p, lambda *l)
     symbol *y = symbol_find(p, name);
     if (y && y->kind == SYMBOL_VAR && y->constant)
         return;
+    if (y && y->kind == SYMBOL_PACK && accept(p, TOKEN_ELLIPSIS)) {
+        if (reference)
+            parser_fail_do(p, place, "capture it by value: [a...]",
+                           "a lambda that captures a parameter pack by reference is not supported");
+        if (y->as.pack->n && !pack_captured(l, name))
+            capture_pack(p, l, y, place);
+        return;
+    }
     if (!is_local(y))
         parser_fail(p, place, "'%s' is not a local variable", name->text);
     if (reference)
@@ -104,9 +159,13 @@ static void capture_named(parser *p, lambda *l, const declarator *d, const kerne
         if (t->keyword == KEYWORD_this || (y && y->kind == SYMBOL_MEMBER))
             parser_fail_do(p, t->place, "copy the members that it uses into local variables",
                            "a lambda that uses members of its struct is not supported");
-        if (y && y->kind == SYMBOL_PACK && y->as.pack->n && is_local(y->as.pack->at[0]))
-            parser_fail_do(p, t->place, "copy its elements into an array",
-                           "a lambda that captures a parameter pack is not supported");
+        if (is_local_pack(y) && !pack_captured(l, y->name)) {
+            if (!l->all_values)
+                parser_fail_do(
+                    p, t->place, "capture it by value: [=]",
+                    "a lambda that captures a parameter pack by reference is not supported");
+            capture_pack(p, l, y, t->place);
+        }
         if (l->is_generic && y && y->scope->is_local && !is_local(y) &&
             !symbol_here(members, y->name))
             symbol_alias(p, members, y, y->place);
@@ -139,22 +198,27 @@ static bool is_assigned(const kernel_name *name, const kernel_token *body)
     return false;
 }
 
-/* The parameters of operator(): the object, its own parameters, and the captures by reference. */
+/* The parameters of operator(): the object, the captures by reference, and its own parameters. */
 static void add_parameters(parser *p, const kernel_struct *s, const kernel_token *body,
                            declarator *d)
 {
-    d->parameters = method_parameters(p, d->place, s->type, s->syntax->is_mutable ? 0 : TYPE_CONST,
-                                      d->parameters, d->n_parameters);
-    uint32_t room = ++d->n_parameters;
+    parameter *all = NULL;
+    uint32_t n = 0, room = 0;
     for (const capture *c = s->syntax->captures; c; c = c->next) {
         const kernel_type *type = use_var(p, c->what, d->place)->type;
         if (type_is_pointer(type) && !is_assigned(c->what->name, body))
             type = type_qualify(p->types, type, TYPE_CONST);
         else
             type = type_reference(p->types, type);
-        ARENA_ADD(p->arena, d->parameters, d->n_parameters, room,
+        ARENA_ADD(p->arena, all, n, room,
                   (parameter){.name = c->what->name, .place = c->what->place, .type = type});
     }
+    d->pack.first += n + 1;
+    for (uint32_t i = 0; i < d->n_parameters; i++)
+        ARENA_ADD(p->arena, all, n, room, d->parameters[i]);
+    d->parameters =
+        method_parameters(p, d->place, s->type, s->syntax->is_mutable ? 0 : TYPE_CONST, all, n);
+    d->n_parameters = n + 1;
 }
 
 kernel_name *lambda_auto(parser *p, int n) { return name_of(p, parser_format(p, "auto %d", n)); }
@@ -163,11 +227,6 @@ kernel_name *lambda_auto(parser *p, int n) { return name_of(p, parser_format(p, 
 static void parse_head(parser *p, declarator *d, bool *is_mutable)
 {
     const kernel_type *result = p->types->automatic;
-    const kernel_token *end = at(p, TOKEN_LPAREN) ? skip_group(p->t) : p->t;
-    for (const kernel_token *t = p->t; t < end; t++)
-        if (t->kind == TOKEN_ELLIPSIS)
-            parser_fail_do(p, t->place, "write a struct with an operator()",
-                           "a lambda with a parameter pack is not supported");
     if (accept(p, TOKEN_LPAREN))
         parse_parameters(p, d);
     p->auto_at = 0;
@@ -199,14 +258,18 @@ static void add_operator(parser *p, const lambda *l, const declarator *d, functi
     p->scope = s->syntax->members;
     for (uint32_t i = 0; i < s->n_members; i++)
         symbol_add(p, p->scope, SYMBOL_MEMBER, (kernel_name *)s->members[i].name, f->place);
-    for (const kernel_token *t = f->head; l->is_generic && t < f->body; t++)
-        n += t->keyword == KEYWORD_auto && t[-1].kind != TOKEN_ARROW;
-    if (n > TEMPLATE_MOST)
-        parser_fail(p, f->place, "more than %d parameters of a template", TEMPLATE_MOST);
-    f->params = kernel_arena_new(p->arena, (n + 1) * sizeof *f->params);
+    add_packs(p, l, f->place);
+    f->params = kernel_arena_new(p->arena, (TEMPLATE_MOST + 1) * sizeof *f->params);
+    for (const kernel_token *t = f->head; l->is_generic && t < f->body; t++) {
+        if (t->keyword != KEYWORD_auto || t[-1].kind == TOKEN_ARROW)
+            continue;
+        if (n == TEMPLATE_MOST)
+            parser_fail(p, f->place, "more than %d parameters of a template", TEMPLATE_MOST);
+        f->params[n] = (template_param){
+            .name = lambda_auto(p, (int)n + 1), .place = f->place, .is_pack = auto_is_pack(t)};
+        n++;
+    }
     f->n_params = n;
-    for (uint32_t i = 0; i < n; i++)
-        f->params[i] = (template_param){.name = lambda_auto(p, (int)i + 1), .place = f->place};
     if (!n) {
         f->result = d->type->of;
         f->parameters = d->parameters;
@@ -283,8 +346,10 @@ kernel_expr **lambda_arguments(parser *p, const kernel_type *type, kernel_place 
         more++;
     kernel_expr **all = kernel_arena_get(p->arena, (*n + more) * sizeof *all);
     for (uint32_t i = 0; i < *n; i++)
-        all[i] = args[i];
+        all[more + i] = args[i];
+    *n += more;
+    more = 0;
     for (const capture *c = x->captures; c; c = c->next)
-        all[(*n)++] = use_var(p, c->what, place);
+        all[more++] = use_var(p, c->what, place);
     return all;
 }

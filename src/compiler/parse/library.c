@@ -104,12 +104,14 @@ static const struct {
      "remove_cv remove_cv_t remove_cvref_t decay decay_t add_pointer add_pointer_t index_sequence "
      "make_index_sequence index_sequence_for integer_sequence make_integer_sequence same_as "
      "convertible_to derived_from integral signed_integral unsigned_integral floating_point"},
-    {PART_groups, "ig_reduce_tile ig_reduce_lanes ig_copy_group ig_plus_tile ig_plus_lanes "
-                  "ig_less_tile ig_less_lanes "
-                  "ig_greater_tile ig_greater_lanes ig_bit_and_tile ig_bit_and_lanes "
-                  "ig_bit_or_tile ig_bit_or_lanes "
-                  "ig_bit_xor_tile ig_bit_xor_lanes ig_ballot_lanes ig_match_any_lanes "
-                  "ig_match_all_lanes ig_shuffle_up_lanes ig_shuffle_down_lanes"},
+    {PART_groups,
+     "ig_reduce_tile ig_reduce_lanes ig_copy_group ig_plus_tile ig_plus_lanes "
+     "ig_less_tile ig_less_lanes "
+     "ig_greater_tile ig_greater_lanes ig_bit_and_tile ig_bit_and_lanes "
+     "ig_bit_or_tile ig_bit_or_lanes "
+     "ig_bit_xor_tile ig_bit_xor_lanes ig_ballot_lanes ig_match_any_lanes "
+     "ig_match_all_lanes ig_shuffle_up_lanes ig_shuffle_down_lanes ig_scan_lanes ig_plus_scan "
+     "ig_less_scan ig_greater_scan ig_bit_and_scan ig_bit_or_scan ig_bit_xor_scan"},
     {PART_ptx,
      "ig_add_carry ig_bfloat162 ig_bits ig_copy_async ig_dp2a_s ig_dp2a_u ig_dp4a_us "
      "ig_extract ig_find_set ig_half2 ig_high ig_insert ig_ldmatrix ig_ldmatrix_trans "

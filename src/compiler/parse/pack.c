@@ -43,9 +43,10 @@ static const symbol_pack *find_pack(parser *p, const kernel_token *from, const k
             }
             continue;
         }
-        if (t->kind != TOKEN_NAME || t->keyword)
+        const bool is_auto = t->keyword == KEYWORD_auto && p->auto_at;
+        if (t->kind != TOKEN_NAME || (t->keyword && !is_auto))
             continue;
-        const symbol *y = symbol_find(p, t->as.name);
+        const symbol *y = symbol_find(p, is_auto ? lambda_auto(p, p->auto_at) : t->as.name);
         if (!y || y->kind != SYMBOL_PACK)
             continue;
         if (found && found->n != y->as.pack->n)
@@ -56,22 +57,38 @@ static const symbol_pack *find_pack(parser *p, const kernel_token *from, const k
     return found;
 }
 
+static bool has_auto(const kernel_token *t, const kernel_token *end)
+{
+    for (; t < end; t++)
+        if (t->keyword == KEYWORD_auto)
+            return true;
+    return false;
+}
+
 /* Calls each for every element of the packs named between p->t and `dots`; each call ends with p->t at
- * dots. */
+ * dots. A pack of "auto" whose types are not known yet counts as one element. */
 static uint32_t repeat(parser *p, const kernel_token *dots, void (*each)(parser *, void *),
                        void *context)
 {
     const kernel_token *from = p->t;
-    const int outer = p->pack_at;
+    const int outer = p->pack_at, auto_at = p->auto_at;
     p->pack_at = -1;
     const symbol_pack *pack = find_pack(p, from, dots, NULL);
+    if (!pack && !auto_at && has_auto(from, dots)) {
+        each(p, context);
+        p->pack_at = outer;
+        return 1;
+    }
     if (!pack)
         parser_fail(p, dots->place, "there is no parameter pack before '...'");
     for (uint32_t i = 0; i < pack->n; i++) {
         p->t = from;
         p->pack_at = (int)i;
+        p->auto_at = auto_at;
         each(p, context);
     }
+    if (auto_at)
+        p->auto_at = auto_at + has_auto(from, dots);
     p->pack_at = outer;
     return pack->n;
 }

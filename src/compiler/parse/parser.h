@@ -921,8 +921,10 @@ void parse_file(parser *p);
 /* The token after the declaration at t: after its semicolon or the braces of its body. */
 const kernel_token *declaration_end(const kernel_token *t);
 /* The number of "auto"s among the parameters of the function declared at t. If there are any, it is a template.
- * concepts, if not NULL, gets the concept of each of the first TEMPLATE_MOST, or NULL. */
-uint32_t function_autos(const kernel_token *t, const kernel_token **concepts);
+ * made, if not NULL, gets the concept, or NULL, of each of the first TEMPLATE_MOST, and whether it is a pack. */
+uint32_t function_autos(const kernel_token *t, template_param *made);
+/* True if the parameter with the "auto" at t is a pack: "const auto &...x". */
+bool auto_is_pack(const kernel_token *t);
 /* The name of the function declared at t, which precedes its parameters; NULL if none. */
 kernel_name *function_name(const kernel_token *t);
 void function_add(parser *p, const function_decl *made);

@@ -202,9 +202,6 @@ static const kernel_type *parse_decltype(parser *p)
 static const kernel_type *auto_type(parser *p)
 {
     const symbol *y = p->auto_at ? symbol_find(p, lambda_auto(p, p->auto_at++)) : NULL;
-    if (y && at(p, TOKEN_ELLIPSIS))
-        parser_fail_do(p, p->t->place, "write 'template <typename... T>'",
-                       "a parameter pack of 'auto' is not supported");
     return y ? y->as.type : p->types->automatic;
 }
 
