@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/decoder/conversation.h"
+#include "lib/decoder/lora.h"
 
 typedef struct chatting {
     text_settings set;
@@ -105,6 +106,7 @@ int verb_chat(int argc, char **argv)
         {"--context", 0, "N", option_count, &t.context,
          "tokens of all messages, at most (the model's context, at most 2048)"},
         {"--tokens", 'n', "N", option_count, &t.g.tokens, "the most tokens of an answer (512)"},
+        LORA_OPTION(t.set.lora),
         SAMPLING_OPTIONS(t.g.sampling),
         GRAMMAR_OPTIONS(t.grammar),
         FLAG("--time", &t.timed,
@@ -131,7 +133,7 @@ int verb_chat(int argc, char **argv)
     }
     if (code >= 0)
         return code;
-    decoder *d = decoder_open(t.set.model);
+    decoder *d = decoder_open_adapted(t.set.model, t.set.lora);
     tokens_of *k = d ? tokens_open(d) : NULL;
     t.talk = k ? conversation_new(d, k, t.template, t.context) : NULL;
     const bool fine = t.talk && grammar_open(&t.grammar, &t.g.grammar);

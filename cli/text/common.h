@@ -19,7 +19,7 @@ typedef enum text_format {
 } text_format;
 
 typedef struct text_settings {
-    const char *model, *file, *dtype, *output;
+    const char *model, *lora, *file, *dtype, *output;
     bool json, quiet;
     engine_options engine;
     text_format format;
@@ -37,6 +37,8 @@ typedef struct text_settings {
     {"--file", 'f', "FILE", option_text, &(s).file, "reads texts from a file, one in each line"}, \
     {"--dtype", 0, "f32|f16|bf16", option_text, &(s).dtype, "the dtype of the computation (f32)"}
 #define OUTPUT_OPTION(s, help) {"--output", 'o', "FILE", option_text, &(s).output, help}
+#define LORA_OPTION(path) \
+    {"--lora", 0, "DIR", option_text, &(path), "adapters for the model, as the package peft writes them"}
 /* How the next token is drawn; s: a struct sampling of lib/decoder. */
 #define SAMPLING_OPTIONS(s) \
     {"--temperature", 0, "X", option_number, &(s).temperature, \

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "lib/decoder/lora.h"
 #include "lib/decoder/scheduler.h"
 
 enum { STOPS_MOST = 16 };
@@ -283,7 +284,7 @@ static int answers(const command *c, generating *g, char **words, int n_words)
 /* Opens the model, the draft and the grammar. */
 static bool models_open(generating *g)
 {
-    g->model = decoder_open(g->set.model);
+    g->model = decoder_open_adapted(g->set.model, g->set.lora);
     g->tokens = g->model ? tokens_open(g->model) : NULL;
     if (!g->tokens || !grammar_open(&g->grammar, &g->g.grammar))
         return false;
@@ -304,6 +305,7 @@ int verb_generate(int argc, char **argv)
     sampling *h = &g.g.sampling;
     const option options[] = {
         {"--model", 'm', "FILE", option_text, &g.set.model, "the model: a .gguf file or a folder"},
+        LORA_OPTION(g.set.lora),
         {"--file", 'f', "FILE", option_text, &g.set.file,
          "reads prompts from a file, one in each line"},
         {"--tokens", 'n', "N", option_count, &g.g.tokens, "the most tokens of an answer (64)"},

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "lib/decoder/decoder.h"
+#include "lib/decoder/lora.h"
 
 typedef struct measuring {
-    const char *model;
+    const char *model, *lora;
     int64_t context;
     bool json, quiet;
     engine_options engine;
@@ -117,6 +117,7 @@ int verb_perplexity(int argc, char **argv)
         {"--context", 0, "N", option_count, &m.context, "tokens of a window (512)"},
         FLAG("--json", &m.json, "prints JSON, schema 1"),
         FLAG("--quiet", &m.quiet, "shows no progress"),
+        LORA_OPTION(m.lora),
         ENGINE_OPTIONS(m.engine),
         {0}};
     const command c = {
@@ -137,7 +138,7 @@ int verb_perplexity(int argc, char **argv)
         return code;
     interrupt_watch();
     interrupt_cancel();
-    decoder *d = decoder_open(m.model);
+    decoder *d = decoder_open_adapted(m.model, m.lora);
     tokens_of *k = d ? tokens_open(d) : NULL;
     code = k ? file_measure(&c, &m, d, k, argv[0]) : fail_library(&c);
     tokens_close(k);

@@ -13,7 +13,7 @@ static double megabytes(const char *path)
 
 int verb_quantize(int argc, char **argv)
 {
-    const char *output = NULL, *type = "q4_k";
+    const char *output = NULL, *type = "q4_k", *adapters = NULL;
     bool quiet = false;
     engine_options engine = {0};
     const option options[] = {
@@ -21,6 +21,7 @@ int verb_quantize(int argc, char **argv)
         {"--type", 't',
          "f32|f16|bf16|q8_0|q4_0|q4_1|q5_0|q5_1|q2_k|q3_k|q4_k|q5_k|q6_k|iq4_nl|iq4_xs|mxfp4",
          option_text, &type, "the type of matrices (q4_k)"},
+        LORA_OPTION(adapters),
         FLAG("--quiet", &quiet, "prints nothing"),
         {"--threads", 0, "N", option_threads, &engine.threads, "threads of the CPU device"},
         {"--memory-limit", 0, "SIZE", option_memory, &engine.memory_limit,
@@ -31,7 +32,7 @@ int verb_quantize(int argc, char **argv)
         "Writes a GGUF file, or a model folder as a GGUF file, with other types of tensors. Norms\n"
         "and biases become f32; the tables of tokens get at least 6 bits; a matrix with short "
         "rows\n"
-        "gets the next type that fits.\n\n"
+        "gets the next type that fits. --lora merges adapters into the matrices.\n\n"
         "  ingot quantize model-f16.gguf --type q4_k -o model-q4.gguf\n"
         "  ingot quantize DIR --type q8_0 -o model-q8.gguf",
         options};
@@ -47,7 +48,7 @@ int verb_quantize(int argc, char **argv)
     if (code >= 0)
         return code;
     const double before = megabytes(argv[0]);
-    if (decoder_quantize(argv[0], type, output) != IG_OK)
+    if (decoder_quantize(argv[0], adapters, type, output) != IG_OK)
         return fail_library(&c);
     if (!quiet && before > 0)
         text_printf(stdout, "%s: %.1f MB, before %.1f MB\n", output, megabytes(output), before);

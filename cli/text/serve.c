@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/decoder/lora.h"
 #include "lib/serve/server.h"
 
 /* A port; 0: any free one. */
@@ -56,6 +57,7 @@ int verb_serve(int argc, char **argv)
         {"--queue", 0, "N", option_count, &o.queue, "requests that wait, at most (256)"},
         {"--body", 0, "SIZE", option_bytes, &body, "bytes of a request, at most (4MiB)"},
         {"--seconds", 0, "N", option_count, &o.seconds, "time of a request, at most (600)"},
+        LORA_OPTION(set.lora),
         SAMPLING_OPTIONS(o.sampling),
         ENGINE_OPTIONS(set.engine),
         {0}};
@@ -83,7 +85,7 @@ int verb_serve(int argc, char **argv)
     name_make(set.model, name);
     o.name = o.name ? o.name : name;
     signal(SIGPIPE, SIG_IGN); /* clients may leave */
-    decoder *d = decoder_open(set.model);
+    decoder *d = decoder_open_adapted(set.model, set.lora);
     tokens_of *k = d ? tokens_open(d) : NULL;
     server *s = k ? server_new(d, k, &o) : NULL;
     interrupt_watch();

@@ -2,6 +2,7 @@
 #include "text.h"
 #include "../progress.h"
 #include "base/team.h"
+#include "lora.h"
 #include "ranks.h"
 #include "text_data.h"
 #include "text_state.h"
@@ -435,6 +436,9 @@ static int run(text_training *t)
 
 int train_text(int argc, char **argv)
 {
+    for (int i = 1; i < argc; i++)
+        if (strncmp(argv[i], "--lora", 6) == 0)
+            return train_lora(argc, argv);
     text_training t = {.epochs = 3, .batch = 16, .decay = 0.01, .clip = 1, .dropout = -1};
     const option options[] = {
         {"--model", 'm', "DIR", option_text, &t.model, "the model folder to start from"},
@@ -475,6 +479,8 @@ int train_text(int argc, char **argv)
         "Ctrl-C stops after the current step and saves.\n\n"
         "mpirun -n 4 ingot train text ... divides the parts of each step (--shards) among 4\n"
         "processes. Results and checkpoints have the same bits for every number of processes.\n\n"
+        "With --lora N it trains adapters of a model that generates text instead; see\n"
+        "'ingot train text --lora 8 --help'.\n\n"
         "  ingot train text --model DIR --data train.tsv --save OUT --all",
         options};
     t.command = &c;

@@ -1,12 +1,12 @@
-/* Computes logits of a decoder, for tests/test_decoder.py.
+/* Computes logits of a decoder, for tests/test_decoder.py and tests/test_lora.py.
  *
  * decoder_tool MODEL FIRST ID...: reads the first FIRST tokens at once, the rest one by one, and writes the logits after each
- * token to standard output, as f32. */
+ * token to standard output, as f32. LORA names a folder of adapters. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "lib/decoder/decoder.h"
+#include "lib/decoder/lora.h"
 
 static ig_status write_row(void *context, int64_t token, const float *logits)
 {
@@ -30,7 +30,7 @@ static ig_status run(decoder *d, int64_t first, const int32_t *ids, int64_t n)
 
 int main(int argc, char **argv)
 {
-    decoder *d = argc > 3 ? decoder_open(argv[1]) : NULL;
+    decoder *d = argc > 3 ? decoder_open_adapted(argv[1], getenv("LORA")) : NULL;
     int32_t *ids = d ? memory_get((size_t)argc * sizeof *ids) : NULL;
     const int n = argc - 3;
     for (int i = 0; ids && i < n; i++)

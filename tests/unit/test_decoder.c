@@ -140,7 +140,7 @@ static void test_quantize(void **state)
     const float *a = session_add(s, ids, 10);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *path = folder_path("q.gguf");
-        assert_int_equal(decoder_quantize(fixture, rows[i].type, path), IG_OK);
+        assert_int_equal(decoder_quantize(fixture, NULL, rows[i].type, path), IG_OK);
         decoder *e = opened(path);
         session *t = session_new(e, 10);
         const float *exact = session_add(t, ids, 10);
@@ -161,7 +161,7 @@ static void test_quantize(void **state)
         session_free(t);
         decoder_close(e);
     }
-    assert_int_equal(decoder_quantize(fixture, "q8_k", folder_path("q.gguf")), IG_ERR_ARGUMENT);
+    assert_int_equal(decoder_quantize(fixture, NULL, "q8_k", folder_path("q.gguf")), IG_ERR_ARGUMENT);
     assert_error(IG_ERR_ARGUMENT, "the type 'q8_k' cannot be written");
     ig_set_math(IG_MATH_STRICT);
     session_free(s);

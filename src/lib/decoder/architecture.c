@@ -49,6 +49,18 @@ static const role_names roles_llama = {{
     [ROLE_INNER_NORM] = LAYER "post_attention_layernorm",
 }};
 
+static const role_names roles_phi3 = {{
+    [ROLE_EMBEDDING] = "model.embed_tokens",
+    [ROLE_OUT_NORM] = "model.norm",
+    [ROLE_OUT] = "lm_head",
+    [ROLE_ATTENTION_NORM] = LAYER "input_layernorm",
+    [ROLE_QUERY_KEY_VALUE] = LAYER "self_attn.qkv_proj",
+    [ROLE_ATTENTION_OUT] = LAYER "self_attn.o_proj",
+    [ROLE_INNER_NORM] = LAYER "post_attention_layernorm",
+    [ROLE_GATE_UP] = LAYER "mlp.gate_up_proj",
+    [ROLE_DOWN] = LAYER "mlp.down_proj",
+}};
+
 static const role_names roles_gemma = {{
     LLAMA_NAMES,
     [ROLE_ATTENTION_AFTER] = LAYER "post_attention_layernorm",
@@ -124,7 +136,7 @@ static const architecture architectures[] = {
      .attention_cap = 50, .logit_cap = 30},
     {"gemma3", "gemma3_text", &roles_gemma, .adds_one = true, .scales_embedding = true,
      .activation = "gelu_pytorch_tanh", .gated = true, .window = WINDOW_SIX, .tied = true},
-    {"phi3", "phi3", &roles_llama, .activation = "silu", .gated = true, .window = WINDOW_ALL},
+    {"phi3", "phi3", &roles_phi3, .activation = "silu", .gated = true, .window = WINDOW_ALL},
     {"gpt2", "gpt2", &roles_gpt2, .layer_norm = true, .transposed = true,
      .activation = "gelu_pytorch_tanh", .tied = true},
     {"gptneox", "gpt_neox", &roles_gpt_neox, .layer_norm = true, .parallel = true,

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "lib/decoder/lora.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -209,6 +210,8 @@ static ig_status tensor_convert(converting *t, role r, int64_t layer, bool bias)
         gguf_write_tensor(t->w, name, type, v, shape.n);
         return IG_OK;
     }
+    if (!bias)
+        x = lora_merged(d, r, layer, x);
     if (c->arch->neighbours && (r == ROLE_QUERY || r == ROLE_KEY))
         x = rows_interleave(ig_astype(x, IG_F32), r == ROLE_QUERY ? c->heads : c->kv_heads,
                             c->head_width);
@@ -283,9 +286,10 @@ static ig_status file_check(const decoder *d, const char *path)
     return status;
 }
 
-ig_status decoder_convert(const char *folder, const quantize_choice *choice, const char *to)
+ig_status decoder_convert(const char *folder, const char *adapters, const quantize_choice *choice,
+                          const char *to)
 {
-    decoder *d = decoder_open(folder);
+    decoder *d = decoder_open_adapted(folder, adapters);
     gguf_writer *w = d ? gguf_write_new() : NULL;
     if (!w) {
         decoder_close(d);

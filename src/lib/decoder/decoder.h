@@ -15,6 +15,7 @@
  *   generator.c     the public interface
  *   quantize.c      a GGUF file with other types
  *   convert.c       a model folder as a GGUF file
+ *   lora.c          low-rank adapters: used, trained, merged
  *
  * Shapes: T tokens, W width, H heads of query, K heads of key and value, D width of a head, C places of the cache. */
 #ifndef DECODER_DECODER_H
@@ -137,6 +138,8 @@ bool config_has_window(const decoder_config *c, int64_t layer);
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
+typedef struct lora lora;
+
 typedef struct decoder {
     decoder_config config;
     char path[DECODER_PATH];
@@ -148,6 +151,7 @@ typedef struct decoder {
         *derived; /* tensors that are computed once: norms, parts of others, transposed ones */
     gguf *file;   /* NULL: a folder */
     float *rope_factors[2]; /* divisors of the frequencies: short and long; NULL: none */
+    lora *lora;             /* adapters; NULL: none */
 } decoder;
 
 /* True if the path is a folder. */
@@ -192,20 +196,23 @@ typedef struct network_in {
     bool all;               /* logits of all tokens, not only of `last` */
     bool apart;             /* each token belongs to its own text: those from 0 to T - 1 */
     bool hidden;            /* the hidden states after the last norm, not logits */
-    ig_array **cache;       /* keys and values of each layer in turn: (texts * capacity, K * D) */
-    ig_array *ids;          /* (T,) */
-    ig_array *positions;    /* (T,) i32 */
-    ig_array *start;        /* (T, 1) i32: the places of the cache that are written */
-    ig_array *last;         /* (1,) i32 */
-    ig_array *text;         /* (1,) i32: the text, if there are several and not `apart` */
-    ig_array *rope[4];      /* cosine and sine, then those of the local base; (T, dims) */
+    int64_t
+        whole; /* not 0: the tokens are so many texts of equal length, from their beginnings; no cache */
+    ig_array **cache;    /* keys and values of each layer in turn: (texts * capacity, K * D) */
+    ig_array *ids;       /* (T,) */
+    ig_array *positions; /* (T,) i32 */
+    ig_array *start;     /* (T, 1) i32: the places of the cache that are written */
+    ig_array *last;      /* (1,) i32 */
+    ig_array *text;      /* (1,) i32: the text, if there are several and not `apart` */
+    ig_array *rope[4];   /* cosine and sine, then those of the local base; (T, dims) */
 } network_in;
 
 /* The logits: (1, vocabulary) or (T, vocabulary); hidden states have the width W. Replaces cache by the new caches. NULL on failure. */
 ig_array *network_build(decoder *d, network_in *in);
 
-/* Writes a copy of a GGUF file or a model folder whose matrices have this type, such as "q4_k". */
-ig_status decoder_quantize(const char *from, const char *type, const char *to);
+/* Writes a copy of a GGUF file or a model folder whose matrices have this type, such as "q4_k". adapters: a folder of adapters
+ * that are merged, or NULL. */
+ig_status decoder_quantize(const char *from, const char *adapters, const char *type, const char *to);
 
 /* ---- sessions -------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* The graph of a decoder: from tokens and the cache to logits. See decoder.h for the letters of shapes. */
-#include "lib/decoder/decoder.h"
+#include "lib/decoder/lora.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -17,7 +17,7 @@ static ig_array *linear(decoder *d, role r, int64_t layer, ig_array *x, int64_t 
     if (!weight)
         return NULL;
     ig_array *bias = weight_get(d, r, layer, true, true, IG_SHAPE(out));
-    ig_array *y = contract_rounded(x, weight);
+    ig_array *y = lora_add(d, r, layer, x, contract_rounded(x, weight));
     return y && bias ? ig_add(y, bias) : y;
 }
 
@@ -109,10 +109,12 @@ static ig_array *recall(const shared *s, ig_array *cache)
     return x ? ig_permute_dims(x, IG_AXES(0, 2, 1, 3)) : NULL;
 }
 
-/* Writes keys or values (K, T, D) into the cache, and returns the places that are read. */
+/* Writes keys or values (K, T, D) into the cache, and returns the places that are read. Whole texts need no cache. */
 static ig_array *remember(const shared *s, ig_array **cache, ig_array *x)
 {
     const decoder_config *c = &s->d->config;
+    if (s->in->whole)
+        return x;
     x = x ? ig_reshape(ig_permute_dims(x, IG_AXES(1, 0, 2)),
                        IG_SHAPE(s->in->tokens, c->kv_heads * c->head_width))
           : NULL;
@@ -150,7 +152,15 @@ static ig_array *attend(const shared *s, ig_array *q, ig_array *k, ig_array *v, 
     if (!q || !k || !v)
         return NULL;
     ig_array *y;
-    if (s->in->apart) {
+    if (s->in->whole) { /* texts side by side: (N, K, H / K, T / N, D) */
+        const int64_t n = s->in->whole, length = t / n;
+        q = ig_permute_dims(ig_reshape(q, IG_SHAPE(c->kv_heads, group, n, length, w)),
+                            IG_AXES(2, 0, 1, 3, 4));
+        k = ig_permute_dims(ig_reshape(k, IG_SHAPE(c->kv_heads, 1, n, length, w)),
+                            IG_AXES(2, 0, 1, 3, 4));
+        v = ig_permute_dims(ig_reshape(v, IG_SHAPE(c->kv_heads, 1, n, length, w)),
+                            IG_AXES(2, 0, 1, 3, 4));
+    } else if (s->in->apart) {
         q = ig_reshape(ig_permute_dims(q, IG_AXES(1, 0, 2)), IG_SHAPE(t, c->kv_heads, group, w));
         mask = ig_reshape(mask, IG_SHAPE(t, 1, 1, s->in->places));
     } else if (t == 1) { /* the heads that share keys are the rows */
@@ -170,7 +180,9 @@ static ig_array *attend(const shared *s, ig_array *q, ig_array *k, ig_array *v, 
     } else {
         y = ig_scaled_dot_product_attention(q, k, v, mask, false, c->attention_scale);
     }
-    if (y && t > 1 && !s->in->apart)
+    if (y && s->in->whole)
+        y = ig_permute_dims(y, IG_AXES(0, 3, 1, 2, 4));
+    else if (y && t > 1 && !s->in->apart)
         y = ig_permute_dims(y, IG_AXES(2, 0, 1, 3));
     return y ? ig_reshape(y, IG_SHAPE(t, c->heads * w)) : NULL;
 }
@@ -322,8 +334,10 @@ static ig_array *output(decoder *d, const network_in *in, ig_array *x)
 static ig_status masks_build(shared *s)
 {
     const network_in *in = s->in;
-    ig_array *query = ig_expand_dims(in->positions, IG_AXES(1));
-    ig_array *key = ig_arange(0, (double)in->places, 1, IG_I32);
+    const int64_t length = in->whole ? in->tokens / in->whole : 0;
+    ig_array *positions = in->whole ? ig_arange(0, (double)length, 1, IG_I32) : in->positions;
+    ig_array *query = positions ? ig_expand_dims(positions, IG_AXES(1)) : NULL;
+    ig_array *key = ig_arange(0, (double)(in->whole ? length : in->places), 1, IG_I32);
     s->mask[0] = query && key ? ig_less_equal(key, query) : NULL;
     if (s->mask[0] && s->d->config.window > 0)
         s->mask[1] = ig_logical_and(

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "lib/decoder/lora.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -92,17 +93,20 @@ ig_status quantize_write(gguf_writer *w, ig_array *x, int type)
     return gguf_write_data(w, data, (size_t)ig_size(y) * ig_dtype_bytes(ig_dtype_of(y)));
 }
 
-static ig_status tensor_write(gguf_writer *w, gguf *g, const gguf_tensor *t, int type)
+/* adapted: a decoder with adapters; NULL: none. */
+static ig_status tensor_write(gguf_writer *w, gguf *g, const gguf_tensor *t, int type,
+                              decoder *adapted)
 {
-    if (type == t->type) /* the same bytes */
+    ig_array *old = type != t->type || adapted ? gguf_array(g, t) : NULL;
+    ig_array *x = old && adapted ? lora_merged_tensor(adapted, t->name.at, old) : old;
+    if (type == t->type && x == old && !ig_failed()) /* the same bytes */
         return gguf_write_data(w, t->data, t->bytes);
-    ig_array *x = gguf_array(g, t);
     if (x && !ig_isdtype(ig_dtype_of(x), "real floating"))
         return gguf_fail(g, IG_ERR_UNSUPPORTED, "tensor '%s' is not of floats", t->name.at);
     return quantize_write(w, x, type);
 }
 
-static ig_status file_write(gguf *g, const quantize_choice *c, const char *to)
+static ig_status file_write(gguf *g, const quantize_choice *c, decoder *adapted, const char *to)
 {
     const gguf_value *values;
     const gguf_tensor *tensors;
@@ -123,19 +127,21 @@ static ig_status file_write(gguf *g, const quantize_choice *c, const char *to)
         status = ig_scope_begin();
         if (status != IG_OK)
             break;
-        status = tensor_write(w, g, &tensors[i], quantize_type(c, &tensors[i]));
+        status = tensor_write(w, g, &tensors[i], quantize_type(c, &tensors[i]), adapted);
         ig_scope_end();
     }
     return gguf_write_end(w, status);
 }
 
-ig_status decoder_quantize(const char *from, const char *type, const char *to)
+ig_status decoder_quantize(const char *from, const char *adapters, const char *type, const char *to)
 {
     const quantize_choice *c = choice_find(type);
     if (c && is_folder(from))
-        return decoder_convert(from, c, to);
-    gguf *g = c ? gguf_open(from) : NULL;
-    const ig_status status = g ? file_write(g, c, to) : error_waiting(IG_ERR_FILE);
+        return decoder_convert(from, adapters, c, to);
+    decoder *d = c && adapters ? decoder_open_adapted(from, adapters) : NULL;
+    gguf *g = c && (d || !adapters) ? gguf_open(from) : NULL;
+    const ig_status status = g ? file_write(g, c, d, to) : error_waiting(IG_ERR_FILE);
     gguf_close(g);
+    decoder_close(d);
     return status;
 }

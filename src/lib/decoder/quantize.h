@@ -14,7 +14,8 @@ int quantize_type(const quantize_choice *c, const gguf_tensor *t);
 /* Writes the data of a tensor. */
 ig_status quantize_write(gguf_writer *w, ig_array *x, int type);
 
-/* Writes a model folder as a GGUF file: convert.c. */
-ig_status decoder_convert(const char *folder, const quantize_choice *c, const char *to);
+/* Writes a model folder as a GGUF file: convert.c. adapters: as for decoder_quantize. */
+ig_status decoder_convert(const char *folder, const char *adapters, const quantize_choice *c,
+                          const char *to);
 
 #endif

@@ -1,5 +1,5 @@
 /* The tensors of a decoder by their role, from a GGUF file or the safetensors files of a folder. */
-#include "lib/decoder/decoder.h"
+#include "lib/decoder/lora.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -224,6 +224,7 @@ void decoder_close(decoder *d)
         ig_tensors_free(d->files[i]);
     memory_free(d->files);
     ig_tensors_free(d->derived);
+    lora_free(d->lora);
     gguf_close(d->file);
     memory_free(d->rope_factors[0]);
     memory_free(d->rope_factors[1]);
