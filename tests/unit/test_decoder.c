@@ -161,7 +161,8 @@ static void test_quantize(void **state)
         session_free(t);
         decoder_close(e);
     }
-    assert_int_equal(decoder_quantize(fixture, NULL, "q8_k", folder_path("q.gguf")), IG_ERR_ARGUMENT);
+    assert_int_equal(decoder_quantize(fixture, NULL, "q8_k", folder_path("q.gguf")),
+                     IG_ERR_ARGUMENT);
     assert_error(IG_ERR_ARGUMENT, "the type 'q8_k' cannot be written");
     ig_set_math(IG_MATH_STRICT);
     session_free(s);

@@ -212,7 +212,8 @@ ig_array *network_build(decoder *d, network_in *in);
 
 /* Writes a copy of a GGUF file or a model folder whose matrices have this type, such as "q4_k". adapters: a folder of adapters
  * that are merged, or NULL. */
-ig_status decoder_quantize(const char *from, const char *adapters, const char *type, const char *to);
+ig_status decoder_quantize(const char *from, const char *adapters, const char *type,
+                           const char *to);
 
 /* ---- sessions -------------------------------------------------------------------------------- */
 

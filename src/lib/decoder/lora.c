@@ -226,7 +226,8 @@ ig_array *lora_merged_tensor(decoder *d, const char *name, ig_array *w)
     if (sscanf(name, "blk.%d.", &layer) != 1 || !w || ig_ndim(w) != 2)
         return w;
     for (; i < MODULES; i++) {
-        const int n = snprintf(own, sizeof own - 8, roles_gguf.name[modules[i]], layer);
+        const int n =
+            snprintf(own, sizeof own - 8, roles_in_files(d->config.arch)->name[modules[i]], layer);
         snprintf(own + n, 8, ".weight");
         if (strcmp(own, name) == 0)
             break;
