@@ -66,10 +66,12 @@ SIMD_BYTES_INLINE simd_ints simd_signed_bytes(const unsigned char *b)
 }
 #endif
 
-/* Elements x of a table of 16 signed bytes, eight in each word. */
+/* Elements of a table of 16 signed bytes, eight in each word. The pointer avoids a parameter that is wider than registers,
+ * which gcc warns of. */
 SIMD_BYTES_INLINE simd_ints simd_lookup(unsigned long long low, unsigned long long high,
-                                        simd_ints x)
+                                        const simd_ints *places)
 {
+    simd_ints x = *places;
 #if defined(__AVX512F__)
     const __m512i table = _mm512_cvtepi8_epi32(_mm_set_epi64x((long long)high, (long long)low));
     return (simd_ints)_mm512_permutexvar_epi32((__m512i)x, table);

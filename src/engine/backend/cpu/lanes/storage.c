@@ -19,7 +19,7 @@
 #define SIGNED_BYTES simd_signed_bytes
 #define AS_FLOATS(x) __builtin_convertvector(x, simd_floats)
 #define NUMBERS ((simd_ints){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
-#define LOOKUP simd_lookup
+#define LOOKUP(values, x) simd_lookup(values, (const simd_ints[]){x})
 #include "kernels/storage_blocks.cuh"
 
 typedef float (*load_function)(const unsigned char *b, int part, int j);
