@@ -32,13 +32,14 @@ def diff(x, /, n=1, axis=-1, prepend=None, append=None):
 __array_api_version__ = "2025.12"
 newaxis = None
 ndarray = Tensor = Array  # noqa: F405
+get_num_threads, set_num_threads = threads, set_threads  # noqa: F405
 Size = tuple  # of PyTorch
 
 
 # Names of NumPy by the modules that have them.
 _NUMPY = dict.fromkeys("""array2string array_repr array_str asfarray block c_ common_type complexfloating copyto errstate euler_gamma
 fill_diagonal floating frombuffer fromfunction fromiter get_printoptions geterr in1d index_exp inexact Inf infty integer isscalar
-issubdtype iterable lib linspace may_share_memory mgrid NAN NaN ndenumerate ndim ndindex nditer NINF number ogrid pad PINF piecewise place poly1d printoptions
+issubdtype iterable linspace may_share_memory mgrid NAN NaN ndenumerate ndim ndindex nditer NINF number ogrid pad PINF piecewise place poly1d printoptions
 promote_types put put_along_axis putmask r_ require s_ set_printoptions seterr shape shares_memory signedinteger size testing
 unsignedinteger""".split(), "_numpy_names") | dict.fromkeys(
     "fromfile fromstring genfromtxt loadtxt savetxt savez savez_compressed".split(), "_numpy_text") | dict.fromkeys(
@@ -47,7 +48,7 @@ heaviside hypot lcm left_shift less less_equal logaddexp logical_and logical_or 
 remainder right_shift subtract true_divide""".split(), "_ufuncs")
 
 # Modules, and functions of modules, that are loaded when they are first used.
-_LATER = dict.fromkeys(("nn", "optim", "data", "cuda", "onnx", "text", "dask", "team", "tree", "lax", "numpy", "utils", "scipy", "func", "flatten_util", "image", "ops", "autograd")) | {"special": "scipy.special"} | dict.fromkeys(
+_LATER = dict.fromkeys(("nn", "optim", "data", "cuda", "onnx", "text", "dask", "team", "tree", "lax", "numpy", "utils", "scipy", "func", "flatten_util", "image", "ops", "autograd", "lib")) | {"special": "scipy.special"} | dict.fromkeys(
     """block_until_ready compile config custom_jvp custom_vjp debug default_backend device_count device_get device_put eval_shape
 local_device_count local_devices named_scope pure_callback ShapeDtypeStruct""".split(), "_jax") | dict.fromkeys(
     ("bench", "device", "devices", "verify"), "_device") | dict.fromkeys(

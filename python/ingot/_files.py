@@ -25,6 +25,49 @@ def _named(call, bytes, ending):
             return result, file.read()
 
 
+# A container with arrays, numbers and texts is an .npz file whose array TREE is JSON: a leaf is itself, everything else a list that
+# begins with its kind. Files with the endings of PyTorch are such files; files that PyTorch wrote have no TREE.
+_TREE, _PICKLED = "__tree__", (".pt", ".pth", ".ckpt", ".bin", ".pkl")
+
+
+def _encoded(x, name, arrays):
+    if x is None or isinstance(x, (bool, int, float, str)):
+        return x
+    if isinstance(x, (list, tuple)):
+        return ["list" if isinstance(x, list) else "tuple", *(_encoded(item, f"{name}.{i}", arrays) for i, item in enumerate(x))]
+    if isinstance(x, dict):
+        bad = [key for key in x if not isinstance(key, (str, int))]
+        if bad:
+            raise TypeError(f"save: the key {bad[0]!r} is a {type(bad[0]).__name__}; keys are texts or integers")
+        return ["dict", *([key, _encoded(item, f"{name}.{key}", arrays)] for key, item in x.items())]
+    if hasattr(x, "state_dict"):
+        raise TypeError(f"save: {type(x).__name__} is not an array; save its state_dict()")
+    arrays[f"{len(arrays)}{name}"] = _ingot.asarray(x)
+    return ["array", f"{len(arrays) - 1}{name}"]
+
+
+def _decoded(x, arrays):
+    if not isinstance(x, list):
+        return x
+    kind, *items = x
+    if kind == "array":
+        return arrays[items[0]]
+    if kind == "dict":
+        return {key: _decoded(item, arrays) for key, item in items}
+    return {"list": list, "tuple": tuple}[kind](_decoded(item, arrays) for item in items)
+
+
+def _save_tree(path, x):
+    from json import dumps
+    arrays = {}
+    text = dumps(_encoded(x, "", arrays))
+    _ingot._save_all(path, {**arrays, _TREE: _ingot.asarray(list(text.encode()), dtype="uint8")}, True)
+
+
+def _nested(x):
+    return isinstance(x, dict) and any(x is None or isinstance(x, (dict, list, tuple, bool, int, float, str)) for x in x.values())
+
+
 class Archive(dict):
     """The arrays of an .npz file by name, with the methods of what numpy.load returns. All are in memory, so nothing is to be closed."""
 
@@ -43,19 +86,33 @@ class Archive(dict):
 def _load_npz(path):
     from .tree_util import register_pytree_node
     register_pytree_node(Archive, lambda a: (list(a.values()), tuple(a)), lambda names, items: Archive(zip(names, items)))
-    return Archive(_ingot._load_all(path))
+    arrays = _ingot._load_all(path)
+    if _TREE not in arrays:
+        return Archive(arrays)
+    from json import loads
+    return _decoded(loads(memoryview(arrays[_TREE]).tobytes()), arrays)
 
 
-def load(path):
+def load(path, *, map_location=None, weights_only=True):
     """Reads an array (.npy, .csv, .tsv, .txt, .zarr, .h5, images), or a dictionary of arrays (.npz, .safetensors, .gguf). In .parquet files,
-    which need pyarrow, columns of texts become lists. A file that is open for reading bytes must be .npy or .npz."""
+    which need pyarrow, columns of texts become lists. A file that is open for reading bytes must be .npy or .npz. A container that save wrote
+    is read as it was. map_location is a device for the arrays; weights_only is PyTorch's, and pickled objects are never read."""
+    if map_location is not None:
+        from ._jax import device_put
+        from .tree_util import tree_map
+        return tree_map(lambda x: device_put(x, map_location) if type(x) is _ingot.Array else x, load(path))
     if hasattr(path, "read"):
         bytes = path.read()
         zipped = bytes[:2] == b"PK"
         if not zipped and bytes[:6] != b"\x93NUMPY":
             raise ValueError("load: an open file must have the format .npy or .npz; give the path of other files")
         return _named(_load_npz if zipped else lambda path: _ingot.asarray(_ingot._load(path)).eval(), bytes, ".npz" if zipped else ".npy")[0]
-    if os.fspath(path).endswith((".pt", ".pth", ".bin", ".ckpt", ".pkl")):
+    if os.fspath(path).endswith(_PICKLED):
+        with io.open(path, "rb") as file:
+            bytes = file.read()
+        found = _named(_load_npz, bytes, ".npz")[0] if b"%s.npy" % _TREE.encode() in bytes else Archive()
+        if type(found) is not Archive:
+            return found
         raise ValueError(f"load: '{path}': files of pickled objects are not read; save the arrays as .safetensors there: "
                          "safetensors.torch.save_file(net.state_dict(), path)")
     if os.fspath(path).endswith(".parquet"):
@@ -176,6 +233,8 @@ def _is_place(x):
 def save(path, x, *, chunks="auto", shards=None, compressors="auto", codecs="auto", fill_value=None, attributes=None,
          dimension_names=None, overwrite=True):
     """Writes an array (.npy, .csv, .tsv, .txt; block by block as a .zarr store or an .h5 file), or a dictionary of arrays (.npz, .safetensors).
+    A container of arrays, numbers and texts, such as a checkpoint with state_dict() of a network and an optimizer, is written to .npz, .pt or
+    .pth, which load reads, and PyTorch does not.
     save(x, path), as in the calculator, does the same. A file that is open for writing bytes gets .npy, or .npz for a dictionary.
 
     The keywords are for .zarr stores. An .h5 file has only chunks and overwrite.
@@ -193,7 +252,7 @@ def save(path, x, *, chunks="auto", shards=None, compressors="auto", codecs="aut
         path, x = x, path
     if hasattr(path, "write"):
         many = isinstance(x, dict)
-        path.write(_named(lambda name: save(name, x), b"", ".npz" if many else ".npy")[1])
+        path.write(_named(lambda name: save(name, x), b"", ".npz" if many or isinstance(x, (list, tuple)) else ".npy")[1])
         return
     name = os.fsdecode(path)
     options = {"chunks": chunks, "shards": shards, "compressors": compressors, "codecs": codecs, "fill_value": fill_value,
@@ -210,6 +269,8 @@ def save(path, x, *, chunks="auto", shards=None, compressors="auto", codecs="aut
                            _lengths("shards", shards, x.ndim), _codecs(key, options[key]), _fill(fill_value),
                            _json("attributes", attributes, dict, "a dictionary"),
                            _json("dimension_names", dimension_names, (tuple, list), "a list of names"), overwrite)
+    elif not given and (name.endswith(_PICKLED) or (name.endswith(".npz") and _nested(x))):
+        _save_tree(path, x)
     elif isinstance(x, dict) and not name.endswith(_SETS):
         raise TypeError(f"save: '{name}' cannot hold a dictionary of arrays; use an .npz or .safetensors file")
     elif given:

@@ -336,16 +336,6 @@ def size(x, axis=None):
     return x.size if axis is None else math.prod(x.shape[a] for a in (axis if isinstance(axis, tuple) else (axis,)))
 
 
-class lib:
-    """numpy.lib.stride_tricks, which libraries ask for."""
-
-    class stride_tricks:
-        @staticmethod
-        def sliding_window_view(x, window_shape, axis=None):
-            """All windows of a shape along the axes, as a view."""
-            return _ops["sliding_window_view"](x, window_shape, axis)
-
-
 # ---- functions that work in place ----
 
 def _in_place(name):

@@ -122,56 +122,22 @@ def extended(name, args, kwargs):
         return _ops["gelu"](*args, approximate="tanh" if kwargs["approximate"] else "none")
     if name == "randint" and len(args) > 1 and isinstance(args[0], int):
         return _randint(name, *args, **kwargs)
-    if name in _PADDED and kwargs.get("size") is not None:
-        return _PADDED[name](*args, **kwargs)
+    if kwargs.get("size") is not None:
+        from ._places import PADDED
+        if name in PADDED:
+            return PADDED[name](*args, **kwargs)
+    if name == "topk" and len(args) > 3:  # also largest and sorted
+        return _topk(name, *args, **kwargs)
     return along(name, args, kwargs)
 
 
-# ---- results of a given length, as JAX's size= ----
-
-def _nonzero(x, *, size, fill_value=None):
-    """The places of elements that are not 0: the first `size`, or all and fill_value, which is 0 unless given."""
-    x = _ingot.asarray(x)
-    if x.ndim == 0:
-        raise ValueError("nonzero: a 0-d array has no places; use ig.atleast_1d(x)")
-    found = _ops["reshape"](x != 0, (-1,))
-    order = _ops["argsort"](_ops["astype"](found, "int8"), descending=True, stable=True)
-    if size > found.size:
-        order = _ops["concat"]([order, _ops["zeros"]((size - found.size,), dtype=order.dtype)])
-    known = _ops["arange"](size) < _ops["sum"](_ops["astype"](found, "int64"))
-    fills = fill_value if isinstance(fill_value, (tuple, list)) else (fill_value or 0,) * x.ndim
-    places, at = [], order[:size]
-    for n in reversed(x.shape):
-        places.append(at % n)
-        at = at // n
-    return tuple([_ops["where"](known, place, fill) for place, fill in zip(reversed(places), fills)])
-
-
-def _argwhere(x, *, size, fill_value=None):
-    return _ops["stack"](_nonzero(x, size=size, fill_value=fill_value), -1)
-
-
-def _flatnonzero(x, *, size, fill_value=None):
-    return _nonzero(_ops["reshape"](_ingot.asarray(x), (-1,)), size=size, fill_value=fill_value)[0]
-
-
-def _unique(x, *, size, fill_value=None, **others):
-    """The first `size` distinct elements in order, and fill_value, which is the least one unless given."""
-    if any(others.values()):
-        raise TypeError("unique: with size, there is no other argument than fill_value")
-    x = _ops["sort"](_ops["reshape"](_ingot.asarray(x), (-1,)))
-    new = _ops["concat"]([_ops["ones"]((1,), dtype="bool"), x[1:] != x[:-1]])
-    at = _nonzero(new, size=size, fill_value=x.size)[0]
-    return _ops["where"](at < x.size, x[_ops["minimum"](at, x.size - 1)], x[0] if fill_value is None else fill_value)
-
-
-_PADDED = {"nonzero": _nonzero, "where": _nonzero, "argwhere": _argwhere, "flatnonzero": _flatnonzero, "unique": _unique}
+_OWN = {"dim", "unbiased", "largest", "keepdim"}  # keywords that only PyTorch has
 
 
 def along(name, args, kwargs):
-    """The function of PyTorch for a call of an op with dim=, unbiased= or largest=; NotImplemented if there is none."""
+    """The function of PyTorch for a call of an op with one of its keywords; NotImplemented if there is none."""
     function = ALONG.get(name)
-    if function is None or not kwargs.keys() & {"dim", "unbiased", "largest"}:
+    if function is None or not kwargs.keys() & _OWN:
         return NotImplemented
     if "axis" in kwargs:
         raise TypeError(f"{name}: give axis or dim, not both")
@@ -239,6 +205,32 @@ class _Methods:
 
     def narrow(self, dim, start, length):
         return self[(slice(None),) * (dim % self.ndim) + (slice(start, start + length),)]
+
+    def flip(self, *sizes, dims=None, axis=None):
+        return _ops["flip"](self, _sizes(sizes) if sizes else dims if axis is None else axis)
+
+    def tile(self, *dims, **options):
+        return _ops["tile"](self, *((_sizes(dims),) if dims else ()), **options)
+
+    def diff(self, n=1, dim=-1, prepend=None, append=None, *, axis=None):
+        return _ops["diff"](self, dim if axis is None else axis, n, prepend, append)
+
+    def norm(self, p="fro", dim=None, keepdim=False, dtype=None, *, axis=None, keepdims=False):
+        """The norm of all elements, or of those along axis: of order p, a number."""
+        x, axis, keepdims = self if dtype is None else self.astype(dtype), dim if axis is None else axis, keepdim or keepdims
+        if p == "nuc":
+            return _ops["matrix_norm"](x, ord=p, keepdims=keepdims)
+        return _ops["vector_norm"](x, axis, keepdims, 2 if p in ("fro", None) else p)
+
+    def stride(self, dim=None):
+        """The distance of neighbours along each axis, or one, in elements."""
+        strides = tuple([n // self.itemsize for n in self.strides])
+        return strides if dim is None else strides[dim]
+
+    def nonzero(self, *, as_tuple=True, **padding):
+        """The places of the elements that are not 0: an array for each axis."""
+        from ._places import nonzero
+        return nonzero(self, as_tuple=as_tuple, **padding)
 
     def select(self, dim, index):
         return self[(slice(None),) * (dim % self.ndim) + (index,)]
@@ -343,7 +335,9 @@ class _Methods:
         return self.to_device(f"cuda:{device}" if isinstance(device, int) else _names.device_name(device))
 
     def type(self, dtype=None):
-        return str(self.dtype) if dtype is None else self.astype(dtype)
+        if isinstance(dtype, str) and dtype.startswith("torch.") and dtype.endswith("Tensor"):
+            dtype = globals()[dtype.rpartition(".")[2]]
+        return str(self.dtype) if dtype is None else self.astype(getattr(dtype, "elements", dtype))
 
     def type_as(self, other):
         return self.astype(other.dtype)
@@ -521,9 +515,10 @@ def _is_used(frame):
 def _with_dim(name, method):
     """A method in Python, or PyTorch's function where dim= is given."""
     def chosen(self, *args, **kwargs):
-        if name == "sort" and "dim" not in kwargs and _is_used(_getframe(1)):
+        own = kwargs.keys() & _OWN or (name == "sort" and kwargs.keys() & {"descending"})
+        if name == "sort" and not own and _is_used(_getframe(1)):
             raise TypeError("x.sort() sorts in place and returns None, as in NumPy; use y = ig.sort(x), or values, indices = x.sort(dim=-1)")
-        return along(name, (self, *args), kwargs) if "dim" in kwargs else method(self, *args, **kwargs)
+        return ALONG[name](name, self, *args, **kwargs) if own and "axis" not in kwargs else method(self, *args, **kwargs)
 
     chosen.__name__, chosen.__qualname__, chosen.__doc__ = name, f"Array.{name}", method.__doc__
     return chosen
@@ -546,14 +541,15 @@ def _swapping(method):
 
 
 def _repeating(method):
-    """x.repeat(2, axis=0), whose error says what PyTorch's call is here."""
+    """x.repeat(2, axis=0), or PyTorch's x.repeat(2, 1, 1) for what cannot be NumPy's. x.repeat(2, 1) may mean both."""
     def repeat(self, *args, **kwargs):
-        try:
-            return method(self, *args, **kwargs)
-        except (TypeError, ValueError) as error:
-            if len(args) > 1 and all(isinstance(n, int) for n in args):
-                raise type(error)(f"{error}; PyTorch's x.repeat{args} is x.tile({args}) here") from None
-            raise
+        if len(args) > 1 and all(isinstance(n, int) for n in args):
+            if len(args) > 2 or args[1] >= self.ndim:
+                return _ops["tile"](self, args)
+            if args[1] > 0:
+                raise ValueError(f"x.repeat{args} repeats along axis {args[1]} in NumPy, and the whole array in PyTorch; use x.repeat({args[0]}, "
+                                 f"axis={args[1]}) or x.tile({args})")
+        return method(self, *args, **kwargs)
 
     repeat.__qualname__, repeat.__doc__ = "Array.repeat", "Each element repeated along axis."
     return repeat
@@ -669,6 +665,7 @@ def _typed(name, dtype):
         return _ingot.asarray(data[0], dtype=dtype, copy=True)
 
     function.__name__ = function.__qualname__ = name
+    function.elements = dtype
     function.__doc__ = f"A new array of {dtype}, of data or with a shape."
     return function
 
@@ -794,5 +791,6 @@ bernoulli, normal, multinomial = _keyed("bernoulli", _bernoulli), _keyed("normal
 
 FUNCTIONS = dict.fromkeys("""bernoulli normal multinomial rand randn rand_like randn_like no_grad inference_mode enable_grad set_grad_enabled
 FloatTensor DoubleTensor HalfTensor LongTensor IntTensor ShortTensor CharTensor ByteTensor BoolTensor tensor as_tensor is_tensor manual_seed is_floating_point is_complex numel chunk kthvalue aminmax
-index_select masked_fill bucketize combinations""".split(), "_tensor")
+index_select masked_fill bucketize combinations""".split(), "_tensor") | dict.fromkeys(
+    "sort nonzero tril_indices triu_indices".split(), "_places")
 install()

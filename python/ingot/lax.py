@@ -316,12 +316,32 @@ def dynamic_update_index_in_dim(operand, update, index, axis):
 
 # ---- elementwise functions, by their names here ----
 
-_SAME = dict(add="add", sub="subtract", mul="multiply", div="divide", pow="pow", neg="negative", max="maximum", min="minimum",
+_SAME = dict(add="add", sub="subtract", mul="multiply", pow="pow", neg="negative", max="maximum", min="minimum",
              abs="abs", exp="exp", log="log", expm1="expm1", log1p="log1p", sin="sin", cos="cos", tan="tan", tanh="tanh",
              sinh="sinh", cosh="cosh", asin="asin", acos="acos", atan="atan", atan2="atan2", sqrt="sqrt", rsqrt="rsqrt",
              square="square", sign="sign", floor="floor", ceil="ceil", erf="erf", logistic="sigmoid", eq="equal",
              ne="not_equal", lt="less", le="less_equal", gt="greater", ge="greater_equal", stop_gradient="stop_gradient",
              is_finite="isfinite", clamp=None)
+
+
+def argmax(operand, axis, index_dtype=_ingot.int64):
+    """The place of the largest element along an axis."""
+    return _ops["argmax"](operand, axis).astype(index_dtype)
+
+
+def argmin(operand, axis, index_dtype=_ingot.int64):
+    """The place of the smallest element along an axis."""
+    return _ops["argmin"](operand, axis).astype(index_dtype)
+
+
+def sort(operand, dimension=-1, is_stable=True, num_keys=1):
+    """The elements along an axis in order; of several arrays in the order of the first num_keys."""
+    if not isinstance(operand, (tuple, list)):
+        return _ops["sort"](operand, dimension)
+    order = _ops["argsort"](operand[num_keys - 1], dimension, stable=True)
+    for key in reversed(operand[:num_keys - 1]):
+        order = _ops["take_along_axis"](order, _ops["argsort"](_ops["take_along_axis"](key, order, dimension), dimension, stable=True), dimension)
+    return tuple(_ops["take_along_axis"](x, order, dimension) for x in operand)
 
 
 def clamp(min, x, max):

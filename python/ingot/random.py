@@ -21,7 +21,7 @@ def _either(name, op):
     def function(*args, **kwargs):
         if (args and _is_key(args[0])) or "key" in kwargs:
             return op(*args, **kwargs)
-        if "shape" in kwargs and "mx.random." + name in _TABLE:
+        if "mx.random." + name in _TABLE and ("shape" in kwargs or "np.random." + name not in _TABLE):
             return _names.find(name, "mx.random.")(*args, **kwargs)
         if name in ("normal", "gumbel", "laplace") and len(args) == 1 and type(args[0]) is tuple and "size" not in kwargs:
             raise ValueError(f"{name}: {args[0]} may be a shape, as in MLX, or the means, as in NumPy; give size={args[0]} or loc=[...]")
@@ -36,7 +36,7 @@ def _either(name, op):
 # key, and every op that takes a key first; random_gamma is gamma here.
 _OPS = {row[0].removeprefix("random_"): row[0] for row in _ingot._table() if row[0] == "key" or row[2].startswith("key: ")}
 for _name, _op in _OPS.items():
-    globals()[_name] = _either(_name, _ingot._ops[_op]) if "np.random." + _name in _TABLE else _ingot._ops[_op]
+    globals()[_name] = _either(_name, _ingot._ops[_op]) if _TABLE.keys() & {"np.random." + _name, "mx.random." + _name} else _ingot._ops[_op]
 split = split_key  # noqa: F821
 __all__ = [*_OPS, "split", "seed", "next_key", "default_rng", "Generator", "RandomState", "shuffle"]
 

@@ -103,13 +103,13 @@ class Flat:
 
     numbers: whether Python's numbers are leaves. opaque: objects with state are constants. leaf: a function that says which
     other values are leaves. fixed: which numbers are constants nevertheless, counted in the order of leaves with all numbers.
-    counters: which attributes of objects with state are leaves although they are numbers, as (number of the object, name).
+    ordered: leaves of dicts are in the order of their keys, as in JAX. counters: which attributes of objects with state are leaves although they are numbers, as (number of the object, name).
     owned: the positions of leaves in objects with state. places: the numbers by their position, as fixed counts them."""
 
-    def __init__(self, tree, numbers=False, opaque=False, leaf=None, fixed=(), counters=()):
+    def __init__(self, tree, numbers=False, opaque=False, leaf=None, fixed=(), counters=(), ordered=False):
         self.leaves, self.objects, self.seen, self.owned = [], [], {}, set()
         self.numbers, self.opaque, self.leaf, self.fixed = numbers, opaque, leaf, fixed
-        self.counters, self.places, self.skipped = counters, {}, 0
+        self.counters, self.places, self.skipped, self.ordered = counters, {}, 0, ordered
         self.structure = self.parts(tree)
 
     def parts(self, tree):
@@ -120,7 +120,7 @@ class Flat:
         if kind is list or kind is tuple:
             return (kind, tuple([self.parts(item) for item in tree]))
         if kind is dict:
-            return (kind, tuple([(key, self.parts(item)) for key, item in tree.items()]))
+            return (kind, tuple([(key, self.parts(tree[key])) for key in (sorted(tree, key=_rank) if self.ordered else tree)]))
         if tree is None or kind is str or kind is bool:
             return ("=", Constant(tree))
         if kind is Constant:
@@ -179,6 +179,11 @@ class Flat:
             return self.parts(value)
         self.leaves.append(value)
         return type(value)
+
+
+def _rank(key):
+    """The order of keys: numbers, then texts, then others by their text."""
+    return (0, key, "") if isinstance(key, (int, float)) else (1, 0, key) if isinstance(key, str) else (2, 0, str(key))
 
 
 class _Same:
@@ -371,7 +376,7 @@ class TreeDef:
 
 def tree_flatten(tree, is_leaf=None):
     """(leaves, structure) of a container; leaves are all values that are not containers. is_leaf(x) makes others leaves."""
-    flat = Flat(tree, leaf=lambda x: is_leaf is not None and is_leaf(x) or not _container(x))
+    flat = Flat(tree, leaf=lambda x: is_leaf is not None and is_leaf(x) or not _container(x), ordered=True)
     return flat.leaves, TreeDef(flat.structure)
 
 

@@ -241,6 +241,12 @@ static PyObject *array_item(PyObject *self, PyObject *args)
     if (PyTuple_Size(args) == 0)
         return array_element(self);
     PyObject *key = PyTuple_Size(args) == 1 ? PyTuple_GetItem(args, 0) : args;
+    if (PyLong_Check(key) && ig_ndim(array_of(self)) > 1) { /* a place in the flattened array */
+        PyObject *flat = PyObject_CallMethod(self, "ravel", NULL);
+        PyObject *number = flat ? PyObject_CallMethod(flat, "item", "O", key) : NULL;
+        Py_XDECREF(flat);
+        return number;
+    }
     PyObject *one = array_getitem(self, key), *number = one ? array_element(one) : NULL;
     Py_XDECREF(one);
     return number;

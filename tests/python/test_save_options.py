@@ -145,6 +145,25 @@ def test_hdf5():
         says("lengths in HDF5", ValueError, ["y.h5", "chunks", "lengths is 1"], lambda: ig.save(path, VALUES, chunks=(3,)))
 
 
+def test_containers():
+    """Checkpoints: containers of arrays, numbers and texts are read as they were written."""
+    with tempfile.TemporaryDirectory() as folder:
+        state = {"net": {"w": ig.ones((2, 3))}, "epoch": 3, 7: [None, "x", 1.5, (True, ig.arange(2))]}
+        for name in ("a.pt", "a.npz"):
+            path = os.path.join(folder, name)
+            ig.save(path, state)
+            back = ig.load(path, map_location="cpu")
+            check(f"a container in {name}", set(back) == {"net", "epoch", 7} and back["epoch"] == 3 and back[7][:3] == [None, "x", 1.5])
+            check(f"its arrays in {name}", (back["net"]["w"] == 1).all() and back[7][3][1].tolist() == [0, 1] and type(back[7][3]) is tuple)
+        path = os.path.join(folder, "b.pt")
+        ig.save(path, ig.arange(3))
+        check("an array in .pt", ig.load(path).tolist() == [0, 1, 2])
+        with open(path, "wb") as file:
+            file.write(b"PK\3\4 archive/data.pkl")
+        says("a file of PyTorch", ValueError, ["b.pt", "safetensors"], lambda: ig.load(path))
+        says("a module", TypeError, ["state_dict"], lambda: ig.save(path, {"net": ig.nn.Linear(1, 1)}))
+
+
 if zarr is None:
     skip("zarr", "zarr is not installed")
 else:
@@ -154,4 +173,5 @@ else:
     attempt("overwrite", test_overwrite)
 attempt("errors", test_errors)
 attempt("hdf5", test_hdf5)
+attempt("containers", test_containers)
 finish()

@@ -134,7 +134,7 @@ def facts():
     says("backward", AttributeError, ["value_and_grad"], lambda: x.backward())
     says("grad", AttributeError, ["value_and_grad"], lambda: setattr(x, "grad", None))
     says("a module's hook", AttributeError, ["override forward"], lambda: ig.nn.ReLU().register_forward_hook)
-    says("repeat", ValueError, ["x.tile((2, 3))"], lambda: ig.ones(3).repeat(2, 3))
+    same("repeat", ig.ones(3).repeat(2, 3), np.ones((2, 9), "f4"))
     says("a function", AttributeError, ["ig.jit"], lambda: ig.make_fx)
     says("a layer", AttributeError, ["number of inputs"], lambda: ig.nn.LazyLinear)
     check("copies", copy.deepcopy(x).tolist() == x.tolist())
@@ -228,6 +228,36 @@ def bools():
     raises("the largest of nothing", (TypeError, ValueError), lambda: ig.max(ig.zeros(0, dtype="bool")))
 
 
+def two_meanings():
+    """Calls that NumPy and PyTorch understand differently raise, or mean what only one of them can mean."""
+    x, a = ig.asarray([[3.0, 1.0, 2.0], [6.0, 5.0, 4.0]]), np.array([[3.0, 1.0, 2.0], [6.0, 5.0, 4.0]], "f4")
+    raises("repeat(2, 1)", ValueError, lambda: x.repeat(2, 1), "x.tile((2, 1))")
+    same("repeat(2, 0)", x.repeat(2, 0), a.repeat(2, 0))
+    same("repeat of more axes", x.repeat(2, 1, 2), np.tile(a, (2, 1, 2)))
+    raises("triu_indices(3, 3)", ValueError, lambda: ig.triu_indices(3, 3), "triu_indices(row=3, col=3")
+    same("triu_indices(3, 1)", ig.triu_indices(3, 1)[1], np.triu_indices(3, 1)[1])
+    same("triu_indices of PyTorch", ig.triu_indices(2, 3, offset=1), np.array(np.triu_indices(2, 1, 3)))
+    raises("nonzero as a matrix", TypeError, lambda: ig.nonzero(x)[:, 0], "argwhere")
+    raises("shape of nonzero", AttributeError, lambda: x.nonzero().shape, "argwhere")
+    same("nonzero(as_tuple=False)", ig.nonzero(x, as_tuple=False), np.argwhere(a))
+    values, places = x.sort(descending=True)
+    same("sort(descending=True)", values, -np.sort(-a))
+    same("its places", ig.sort(x, 1, True)[1], np.argsort(-a))
+    same("sum(0, True)", x.sum(0, True), a.sum(0, keepdims=True))
+    same("diff(1, 0)", x.diff(1, 0), np.diff(a, 1, 0))
+    same("norm(1)", x.norm(1), np.abs(a).sum())
+    same("norm(dim=)", x.norm(dim=1, keepdim=True), np.linalg.norm(a, axis=1, keepdims=True))
+    same("flip(0, 1)", x.flip(0, 1), a[::-1, ::-1])
+    same("item(4)", ig.asarray(x.item(4)), a.reshape(-1)[4])
+    same("hann_window", ig.hann_window(4), np.array([0, 0.5, 1, 0.5], "f4"))
+    same("average(returned=True)", ig.average(x, axis=0, weights=[3.0, 1.0], returned=True)[1], np.array([4, 4, 4], "f4"))
+    same("lax.div", ig.lax.div(ig.asarray([-7]), 2), np.array([-3]))
+    same("lax.argmax", ig.lax.argmax(x, 1, ig.int32), a.argmax(1).astype("i4"))
+    check("the order of keys", ig.tree_util.tree_leaves({"b": 1, "a": {"d": 2, "c": 3}}) == [3, 2, 1])
+    check("MLX's tree_flatten", [k for k, _ in ig.utils.tree_flatten({"b": [1, 2]})] == ["b.0", "b.1"])
+    check("MLX's tree_unflatten", ig.utils.tree_unflatten([("b.0", 1), ("b.1", 2)]) == {"b": [1, 2]})
+
+
 def typed():
     """Lines of another list that raised, or whose error had no advice."""
     x, v = ig.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), ig.asarray([3.0, 1.0, 2.0])
@@ -242,7 +272,9 @@ def typed():
                         (lambda: ig.tree.static, "register_static"), (lambda: nn.initializers.delta_orthogonal, "orthogonal()"),
                         (lambda: ig.scipy.linalg.sqrtm, "scipy.linalg"), (lambda: ig.cuda.memory_snapshot, "ig.memory()")):
         raises(f"advice with {word}", AttributeError, place, word)
-    raises("rounding_mode", TypeError, lambda: ig.div(x, 2, rounding_mode="floor"), "ig.floor_divide")
+    for mode, want in (("floor", [-4, 3]), ("trunc", [-3, 3])):
+        same("rounding_mode", ig.div(ig.asarray([-7, 7]), 2, rounding_mode=mode), np.array(want))
+        same("rounding_mode of floats", ig.div(ig.asarray([-7.0, 7.0]), 2, rounding_mode=mode), np.array(want, "f4"))
     check("uneven parts", [p.size for p in ig.arange(10).split(4)] == [4, 4, 2] and len(ig.arange(4).split(2, axis=0)) == 2)
 
     def unpacked():
@@ -263,8 +295,6 @@ def typed():
     raises("a shape or means", ValueError, lambda: ig.random.normal((2, 3)), "size=(2, 3)")
     raises("requires_grad", TypeError, lambda: ig.ones(3, requires_grad=True), "ig.grad")
     raises("of randn", TypeError, lambda: ig.randn(3, requires_grad=True), "ig.grad")
-    raises("a dictionary as .pt", TypeError, lambda: ig.save({"a": x}, "x.pt"), "safetensors")
-    raises("a .pt file", ValueError, lambda: ig.load("x.pt"), "safetensors")
     check("losses of MLX are not averaged", nn.losses.cross_entropy(ig.zeros((3, 2)), ig.asarray([0, 1, 1])).shape == (3,))
     check("a device", (ig.device("cuda:1").type, ig.device("cpu").type) == ("cuda", "cpu"))
     check("types", isinstance(x, ig.ndarray) and isinstance(x, ig.Tensor) and x.shape == ig.Size([2, 3]))
@@ -368,6 +398,6 @@ def other_names():
     check("lists", ig.around([1.5, 2.5]).tolist() == [2, 2] and ig.heaviside([-1.0, 0.0, 1.0], 0.5).tolist() == [0, 0.5, 1])
 
 
-for test in (held_out, typed, bools, methods, in_place, pairs, facts, no_gradients, other_names):
+for test in (held_out, two_meanings, typed, bools, methods, in_place, pairs, facts, no_gradients, other_names):
     attempt(test.__name__, test)
 finish()

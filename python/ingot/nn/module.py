@@ -137,6 +137,23 @@ class Module:
                 store[key] = x
         return self
 
+    def update(self, parameters):
+        """Sets the arrays with these names."""
+        self.load_state_dict({**self.state_dict(), **parameters})
+        return self
+
+    def save_weights(self, file):
+        """Saves the arrays by name, as ingot.save."""
+        from .._files import save
+        save(file, self.state_dict())
+
+    def load_weights(self, file_or_weights, strict=True):
+        """Sets the arrays of a file, or of pairs of a name and an array."""
+        from .._files import load
+        is_pairs = isinstance(file_or_weights, (list, tuple))
+        self.load_state_dict(dict(file_or_weights) if is_pairs else load(file_or_weights), strict=strict)
+        return self
+
     def _convert(self, change, floats=False):
         """Replaces each array by change(array); arrays with several names keep them. With floats only floats."""
         made = {}
@@ -230,6 +247,14 @@ class Module:
         for module in self.modules():
             module._frozen = not requires_grad
         return self
+
+    def freeze(self):
+        """Leaves the parameters out of gradients, as requires_grad_(False)."""
+        return self.requires_grad_(False)
+
+    def unfreeze(self):
+        """Includes the parameters in gradients, as requires_grad_(True)."""
+        return self.requires_grad_()
 
     def zero_grad(self, set_to_none=True):
         """Does nothing: gradients are results of value_and_grad, and are not kept in the module."""
