@@ -188,13 +188,20 @@ static int nodes_most(const fuser *f)
     return f->rules->group_nodes ? f->rules->group_nodes : GROUP_MOST;
 }
 
+/* True if x is recomputed to save memory, and the group is not: x would be computed, and stored, with the values that it is
+ * computed from. */
+static bool is_too_early(const ig_array *x, const group *g)
+{
+    return x->attr.copy && x->attr.copy != g->copy;
+}
+
 /* The part of group gi that map node x can join because of input j; ROLE_NONE if it cannot. */
 static role can_join(const fuser *f, const ig_array *x, int j, int gi)
 {
     const group *g = &f->group[gi];
     int source = source_of(f, x, j);
     if (!node_reads_elementwise(x, j) || node_is_repeated(x, j) || !node_is_full_view(x->in[j]) ||
-        g->n_node >= nodes_most(f))
+        g->n_node >= nodes_most(f) || is_too_early(x, g))
         return ROLE_NONE;
     role r = f->role_of[source] == ROLE_PRE ? ROLE_PRE : ROLE_POST;
     if (g->core >= 0) {
@@ -243,6 +250,7 @@ static void put_node(fuser *f, int node, int gi, role r)
     f->next[node] = g->members;
     g->members = node;
     g->n_node++;
+    g->copy = x->attr.copy ? x->attr.copy : g->copy;
     if (r == ROLE_CORE)
         g->core = node;
     if (r == ROLE_PRE && g->pre_like < 0)
@@ -276,6 +284,7 @@ static bool join_groups(fuser *f, int from, int into, role r)
         b->members = i;
     }
     b->n_node += a->n_node;
+    b->copy = b->copy ? b->copy : a->copy;
     b->linear = b->linear || (r == ROLE_PRE && a->linear);
     b->read = b->read || a->read;
     f->joined_to[from] = into;
@@ -426,7 +435,7 @@ static bool take_pre(fuser *f, int node, int gi)
 {
     const ig_array *y = f->g->node[node]->in[0];
     group *g = &f->group[gi];
-    if (g->core >= 0 || g->n_node >= nodes_most(f))
+    if (g->core >= 0 || g->n_node >= nodes_most(f) || is_too_early(f->g->node[node], g))
         return false;
     if (node_is_full_view(y))
         return true;

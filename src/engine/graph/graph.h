@@ -158,9 +158,11 @@ void schedule_text(const schedule *s, const graph *g, const char *device,
 typedef struct group {
     int core; /* node, or -1 */
     int depth;
-    int latest;    /* while fusing: the greatest depth that precedes all groups that read it */
-    bool waits;    /* it should run as late as possible */
-    bool copied;   /* while fusing: it is recomputed to save memory */
+    int latest; /* while fusing: the greatest depth that precedes all groups that read it */
+    bool waits; /* it should run as late as possible */
+    uint16_t
+        copy;    /* while fusing: node_attr.copy of its nodes that are recomputed to save memory */
+    bool copied; /* while fusing: it is recomputed to save memory */
     bool may_fail; /* see program.may_fail */
     int n_node;    /* members, the core included */
     int members;   /* while fusing: head of the list of members */
