@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "engine/backend/cpu/cpu.h"
+#include "engine/eval/budget.h"
 #include <string.h>
 
 #define BLOCKS_SEEN 4096 /* blocks that are looked at to find the largest */
@@ -18,20 +18,6 @@ static ig_array *stand_in(ig_dtype dtype, int ndim, const int64_t *shape)
     return b ? array_leaf(dtype, ndim, shape, b) : NULL;
 }
 
-/* Bytes that programs allocate while they run. */
-static uint64_t launch_bytes(const backend *dev, const schedule *s)
-{
-    const executor *by = executor_of(dev);
-    uint64_t most = by->scratch ? by->scratch(s, dev) : 0;
-    for (int i = 0; dev == &backend_cpu && i < s->n_program; i++) {
-        const program *p = &s->program[i];
-        const bool sorts = p->kind == PROGRAM_SORT || p->kind == PROGRAM_ARGSORT;
-        const uint64_t bytes = sorts ? cpu_sort_bytes(p) : 0;
-        most = bytes > most ? bytes : most;
-    }
-    return most;
-}
-
 /* Bytes of the outputs and temporaries of a graph, and of its launches, on a device. */
 static ig_status bytes_on(const backend *dev, const graph *g, uint64_t *bytes)
 {
@@ -39,7 +25,7 @@ static ig_status bytes_on(const backend *dev, const graph *g, uint64_t *bytes)
     schedule *s = schedule_build(g, &rules);
     if (!s)
         return error_waiting(IG_ERR_MEMORY);
-    *bytes = (uint64_t)(s->arena_bytes + s->out_bytes) + launch_bytes(dev, s);
+    *bytes = (uint64_t)(s->arena_bytes + s->out_bytes) + budget_launch_bytes(s, dev);
     schedule_free(s);
     return IG_OK;
 }

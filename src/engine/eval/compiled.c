@@ -6,6 +6,7 @@
 #include "engine/eval/constants.h"
 #include "engine/eval/engine.h"
 #include "engine/graph/rewrite/rewrite.h"
+#include "engine/eval/budget.h"
 #include "engine/ops/complex.h"
 #include "engine/ops/grad.h"
 #include <string.h>
@@ -22,7 +23,9 @@ typedef struct port {
 
 struct ig_compiled {
     const backend *device;
-    schedule *plan; /* NULL: nothing to compute */
+    schedule **plan; /* NULL: nothing to compute. If memory is short, a run replaces it */
+    ig_array **result, **standing; /* the graph, for that: retained */
+    ig_math math;
     port *in, *leaf, *out;
     int n_in, n_donated, n_leaf, n_out;
     graph_donation donation;
@@ -90,29 +93,50 @@ static void connect(ig_compiled *c, const graph *g, ig_array *const *standing,
     }
 }
 
-/* explained (may be NULL) gets the description of the schedule. */
-static ig_status plan(ig_compiled *c, graph *g, ig_array *const *standing, ig_array *const *results,
-                      text *explained)
+static ig_status order(const ig_compiled *c, graph *g)
 {
-    TRY(graph_order(g, results, c->n_out));
-    graph_donate(g, standing, c->n_donated, c->donation);
-    g->math = ig_math_mode();
-    TRY(graph_key(g));
+    TRY(graph_order(g, c->result, c->n_out));
+    graph_donate(g, c->standing, c->n_donated, c->donation);
+    g->math = c->math;
+    return graph_key(g);
+}
+
+/* explained (may be NULL) gets the description of the schedule. */
+static ig_status plan(ig_compiled *c, graph *g, text *explained)
+{
+    TRY(order(c, g));
     c->leaf = memory_new((size_t)(g->n_leaf + 1) * sizeof *c->leaf);
     if (!c->leaf)
         return IG_ERR_MEMORY;
-    connect(c, g, standing, results);
-    c->plan = g->n_node ? engine_build(g, c->device, NULL) : NULL;
-    if (c->plan && explained)
-        engine_explain(c->plan, g, c->device, explained);
-    return g->n_node && !c->plan ? IG_ERR_MEMORY : IG_OK;
+    connect(c, g, c->standing, c->result);
+    if (g->n_node == 0)
+        return IG_OK;
+    c->plan = memory_new(sizeof *c->plan);
+    if (!c->plan || !(*c->plan = engine_build(g, c->device, true, NULL)))
+        return IG_ERR_MEMORY;
+    if (explained)
+        engine_explain(*c->plan, g, c->device, explained);
+    return IG_OK;
+}
+
+/* Plans again, for the memory that is left now. */
+static ig_status plan_again(const ig_compiled *c, graph *g)
+{
+    TRY(order(c, g));
+    schedule *s = engine_build(g, c->device, true, NULL);
+    if (!s)
+        return error_waiting(IG_ERR_MEMORY);
+    engine_discard(*c->plan, c->device);
+    *c->plan = s;
+    return IG_OK;
 }
 
 static ig_status compile(ig_compiled *c, ig_array *const *inputs, ig_array *const *outputs,
                          text *explained)
 {
-    ig_array **standing = memory_new((size_t)(c->n_in + 1) * sizeof *standing);
-    ig_array **results = memory_new((size_t)(c->n_out + 1) * sizeof *results);
+    ig_array **standing = c->standing = memory_new((size_t)(c->n_in + 1) * sizeof *standing);
+    ig_array **results = c->result = memory_new((size_t)(c->n_out + 1) * sizeof *results);
+    c->math = ig_math_mode();
     ig_status status = standing && results && c->in && c->out ? IG_OK : IG_ERR_MEMORY;
     for (int i = 0; i < c->n_in && status == IG_OK; i++) {
         c->in[i] = (port){.dtype = (ig_dtype)inputs[i]->dtype, .view = inputs[i]->view};
@@ -133,13 +157,15 @@ static ig_status compile(ig_compiled *c, ig_array *const *inputs, ig_array *cons
     for (int i = 0; i < c->n_in && status == IG_OK; i++)
         standing[i]->is_number = inputs[i]->root->is_number && inputs[i]->view.ndim == 0;
     if (status == IG_OK) {
-        status = plan(c, &engine_enter()->g, standing, results, explained);
+        status = plan(c, &engine_enter()->g, explained);
         engine_leave();
     }
     if (explained)
         rewrite_text(&rewritten, explained);
-    memory_free(standing);
-    memory_free(results);
+    for (int i = 0; i < c->n_in && standing; i++)
+        ig_retain(standing[i]);
+    for (int i = 0; i < c->n_out && results; i++)
+        ig_retain(results[i]);
     return status;
 }
 
@@ -249,12 +275,19 @@ void ig_compiled_free(ig_compiled *c)
         ig_release(c->leaf[i].array);
     for (int i = 0; c->out && i < c->n_out; i++)
         ig_release(c->out[i].array);
+    for (int i = 0; c->standing && i < c->n_in; i++)
+        ig_release(c->standing[i]);
+    for (int i = 0; c->result && i < c->n_out; i++)
+        ig_release(c->result[i]);
     if (c->plan) {
         engine_enter();
-        engine_discard(c->plan, c->device);
+        engine_discard(*c->plan, c->device);
         engine_leave();
     }
     constants_sweep();
+    memory_free(c->standing);
+    memory_free(c->result);
+    memory_free(c->plan);
     memory_free(c->in);
     memory_free(c->leaf);
     memory_free(c->out);
@@ -325,13 +358,26 @@ static ig_array *take_output(run *r, const port *p, ig_array *const *in)
     return root && view_equal(&v, &root->view) ? root : array_view(OP_slice, root, &v);
 }
 
-static ig_status run_with(run *r, const ig_compiled *c, ig_array *const *in, ig_array **out)
+static ig_status bind_leaves(run *r, const ig_compiled *c, ig_array *const *in)
 {
+    TRY(run_begin(r, *c->plan, c->device));
+    for (int i = 0; i < c->n_leaf; i++)
+        TRY(bind_leaf(r, &c->leaf[i], i, in));
+    return IG_OK;
+}
+
+static buffer *bound_buffer(const void *r, int i) { return ((const run *)r)->binding[i].buf; }
+
+static ig_status run_with(engine *e, const ig_compiled *c, ig_array *const *in, ig_array **out)
+{
+    run *r = &e->run;
     ig_status status = IG_OK;
     if (c->plan) {
-        TRY(run_begin(r, c->plan, c->device));
-        for (int i = 0; i < c->n_leaf; i++)
-            TRY(bind_leaf(r, &c->leaf[i], i, in));
+        TRY(bind_leaves(r, c, in));
+        if (!budget_suits(*c->plan, c->device, bound_buffer, r)) {
+            TRY(plan_again(c, &e->g));
+            TRY(bind_leaves(r, c, in));
+        }
         status = run_launch(r);
     }
     for (int i = 0; i < c->n_out && status == IG_OK; i++)
@@ -377,7 +423,7 @@ ig_status ig_run(const ig_compiled *c, ig_array *const *inputs, ig_array **outpu
         return run_parts(c, inputs, outputs);
     engine *e = engine_enter();
     const int64_t began = trace_begin();
-    ig_status status = run_with(&e->run, c, inputs, outputs);
+    ig_status status = run_with(e, c, inputs, outputs);
     trace_end(began, "run");
     engine_leave();
     return status;

@@ -50,8 +50,9 @@ const backend *engine_device(void);
 /* The device that an array is on, or will be on when it is evaluated. */
 const backend *engine_device_of(const ig_array *x);
 
-/* A compiled schedule for g; NULL on failure. With a batch, which may be NULL, kernels are built when the batch ends. */
-schedule *engine_build(const graph *g, const backend *dev, struct module_batch *batch);
+/* A compiled schedule for g; NULL on failure. within: it fits in the memory that is left, if any schedule does. With a batch,
+ * which may be NULL, kernels are built when the batch ends. */
+schedule *engine_build(const graph *g, const backend *dev, bool within, struct module_batch *batch);
 /* The same for e->g: a schedule of the cache, or a new one. The cache owns it. */
 schedule *engine_schedule(engine *e, const backend *dev);
 void engine_discard(schedule *s, const backend *dev);

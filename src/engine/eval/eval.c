@@ -129,7 +129,7 @@ static uint64_t bytes_to_admit(const graph *g, const schedule *s, const backend 
         if (!root->is_number && !transfer_stays(root->data, dev))
             bytes += pool_bytes(dev->pool, root->data->bytes);
     }
-    return bytes ? bytes + (uint64_t)(s->arena_bytes + s->out_bytes) : 0;
+    return bytes ? bytes + s->run_bytes : 0;
 }
 
 /* Evaluates arrays that are all on the device. */
@@ -578,7 +578,7 @@ static bool is_too_large(ig_array *const *arrays, int n)
         if (s && !dev->wrap)
             pool_admit(dev->pool, bytes_to_admit(&e->g, s, dev), "this evaluation");
         if (s)
-            pool_admit(dev->pool, (uint64_t)(s->arena_bytes + s->out_bytes), "this evaluation");
+            pool_admit(dev->pool, s->run_bytes, "this evaluation");
         large = pool_refusals() != refused;
         if (large)
             ig_error(NULL);
@@ -684,7 +684,7 @@ static ig_status prepare_one(graph *g, ig_array *const *arrays, int n, module_ba
     TRY(prepare(g, arrays, n, NULL, 0));
     if (n == 0 || g->n_node == 0)
         return IG_OK;
-    schedule *s = engine_build(g, dev, batch);
+    schedule *s = engine_build(g, dev, false, batch);
     engine_discard(s, dev);
     return s ? IG_OK : error_waiting(IG_ERR_MEMORY);
 }

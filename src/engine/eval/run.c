@@ -7,6 +7,7 @@
 #include "base/threads.h"
 #include "base/trace.h"
 #include "engine/backend/pool.h"
+#include "engine/eval/budget.h"
 #include "engine/eval/engine.h"
 #include "engine/eval/fallback.h"
 #include "engine/eval/faults.h"
@@ -113,10 +114,10 @@ static ig_status bind_slots(run *r)
 {
     const schedule *s = r->s;
     enum { MANY = 100 }; /* reads of a buffer are counted up to here */
-    uint64_t bytes = (uint64_t)(s->arena_bytes + s->out_bytes);
+    uint64_t bytes = s->run_bytes;
     for (int i = 0; i < s->n_slot; i++)
         if (s->slot[i].kind == SLOT_OUT && s->slot[i].shares >= 0 && !shares_leaf(r, &s->slot[i]))
-            bytes += (uint64_t)s->slot[i].bytes;
+            bytes += budget_buffer_bytes(r->dev, s->slot[i].bytes);
     TRY(r->dev->pool ? pool_admit(r->dev->pool, bytes, "this evaluation")
                      : memory_admit(bytes, "this evaluation"));
     for (int i = 0; i < s->n_slot; i++) { /* leaves come first, then outputs before temporaries */

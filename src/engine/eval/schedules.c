@@ -1,4 +1,5 @@
 /* Schedules: compiling them for a device, and the cache. */
+#include "engine/eval/budget.h"
 #include "engine/eval/engine.h"
 #include "engine/eval/fallback.h"
 #include "engine/eval/kernel_table.h"
@@ -45,34 +46,48 @@ static ig_status prepare(schedule *s, int i, const backend *dev, module_batch *b
                             error_waiting(status)); /* the error says what failed first */
 }
 
-/* NULL on failure; *crowded: it failed because the schedule is crowded, and a smaller one may succeed. */
-static schedule *build(const graph *g, const backend *dev, const schedule_rules *rules, bool last,
-                       module_batch *batch, bool *crowded)
+/* Builds the kernels of a schedule of g. */
+static ig_status compile(const graph *g, schedule *s, const backend *dev, bool last,
+                         module_batch *batch)
 {
-    schedule *s = schedule_build(g, rules);
-    ig_status status = s ? IG_OK : IG_ERR_MEMORY;
-    last = last || ig_failed();
-    *crowded = false;
-    const int64_t began = trace_begin();
-    for (int i = 0; status == IG_OK && dev->native && dev->native->expect && i < s->n_program; i++)
+    ig_status status = IG_OK;
+    for (int i = 0; dev->native && dev->native->expect && i < s->n_program; i++)
         if (s->program[i].chain > 0)
             dev->native->expect(dev, &s->program[i]);
     /* Each kernel takes time to compile, so several threads compile the kernels of a new schedule. */
     module_batch own = {.dev = dev};
-    const bool later = status == IG_OK && s->n_program > 1 && dev->builds_in_threads &&
-                       pool_threads() > 1 && !batch;
+    const bool later = s->n_program > 1 && dev->builds_in_threads && pool_threads() > 1 && !batch;
     for (int i = 0; status == IG_OK && i < s->n_program; i++)
         status = prepare(s, i, dev, later ? &own : batch, last);
     module_batch_end(&own, status == IG_OK ? BATCH_APART : BATCH_DROPPED);
     for (int i = 0; later && status == IG_OK && i < s->n_program; i++)
         status = prepare(s, i, dev, NULL, last);
+    if (status != IG_OK)
+        return status;
+    s->may_fall_back = fallback_allowed(dev);
+    fallback_plan(s, dev);
+    return s->n_on_cpu && program_checks() ? schedule_check(g, s) : IG_OK; /* chains were split */
+}
+
+/* NULL on failure; *crowded: it failed because the schedule is crowded, and a smaller one may succeed. */
+static schedule *build(const graph *g, const backend *dev, const schedule_rules *rules, bool within,
+                       bool last, module_batch *batch, bool *crowded)
+{
+    schedule *s = schedule_build(g, rules);
+    recomputed r = {0};
+    ig_status status = s ? IG_OK : IG_ERR_MEMORY;
+    last = last || ig_failed();
+    *crowded = false;
+    if (s && within)
+        status = budget_fit(g, dev, rules, &s, &r);
+    const int64_t began = trace_begin();
+    if (status == IG_OK)
+        status = compile(r.room ? &r.g : g, s, dev, last, batch);
     trace_end(began, "compile");
-    if (status == IG_OK) {
-        s->may_fall_back = fallback_allowed(dev);
-        fallback_plan(s, dev);
-        if (s->n_on_cpu && program_checks()) /* chains were split */
-            status = schedule_check(g, s);
-    }
+    for (int i = 0; status == IG_OK && r.room && i < s->n_slot; i++)
+        if (s->slot[i].node >= 0)
+            s->slot[i].node = r.origin[s->slot[i].node];
+    recompute_free(&r);
     if (status == IG_OK)
         return s;
     *crowded = s && s->is_crowded && !last;
@@ -82,17 +97,17 @@ static schedule *build(const graph *g, const backend *dev, const schedule_rules 
 
 /* If a kernel has more parameters than the device allows, the schedule is rebuilt with less fusion, where only
  * contractions form chains. */
-schedule *engine_build(const graph *g, const backend *dev, module_batch *batch)
+schedule *engine_build(const graph *g, const backend *dev, bool within, module_batch *batch)
 {
     enum { MOST = 32, LEAST = 2 };
     schedule_rules rules = executor_of(dev)->rules(dev);
     bool crowded;
-    schedule *s = build(g, dev, &rules, false, batch, &crowded);
+    schedule *s = build(g, dev, &rules, within, false, batch, &crowded);
     for (int nodes = MOST; crowded; nodes /= 4) {
         ig_error(NULL);
         rules.group_nodes = nodes;
         rules.chain_bytes = 1;
-        s = build(g, dev, &rules, nodes <= LEAST, batch, &crowded);
+        s = build(g, dev, &rules, within, nodes <= LEAST, batch, &crowded);
     }
     return s;
 }
@@ -113,6 +128,8 @@ static void limit_kernels(engine *e, const schedule *keep)
     }
 }
 
+static buffer *leaf_buffer(const void *g, int i) { return ((const graph *)g)->leaf[i]->data; }
+
 /* A new schedule replaces the least recently used of the entries that its hash allows. */
 schedule *engine_schedule(engine *e, const backend *dev)
 {
@@ -124,6 +141,10 @@ schedule *engine_schedule(engine *e, const backend *dev)
         if (s && s->hash == hash && e->cache[at].device == dev && s->key_bytes == e->g.key.used &&
             s->may_fall_back == fallback_allowed(dev) &&
             memcmp(s->key, e->g.key.at, s->key_bytes) == 0) {
+            if (!budget_suits(s, dev, leaf_buffer, &e->g)) {
+                victim = at;
+                break;
+            }
             s->used = ++e->clock;
             return s;
         }
@@ -131,7 +152,7 @@ schedule *engine_schedule(engine *e, const backend *dev)
         if (worst && (!s || s->used < worst->used))
             victim = at;
     }
-    schedule *s = engine_build(&e->g, dev, NULL);
+    schedule *s = engine_build(&e->g, dev, true, NULL);
     if (!s)
         return NULL;
     engine_discard(e->cache[victim].plan, e->cache[victim].device);

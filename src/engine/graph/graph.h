@@ -95,6 +95,13 @@ typedef struct schedule {
     int n_on_cpu;        /* programs that the CPU runs instead of the device */
     bool may_fall_back;  /* it was compiled under a policy that allows such programs */
     bool is_crowded;     /* a kernel has more parameters than the device allows */
+    /* If values are computed again to fit in memory: a line that says which, the bytes that a run would need without it,
+     * and the limit that it was made for. Else NULL and 0. */
+    char *recomputes;
+    uint64_t plain_bytes, limit;
+    bool is_least; /* no schedule of this graph needs less memory */
+    /* The engine's: what a run takes on the device in addition to its leaves, and at most if it copies leaves. */
+    uint64_t run_bytes, most_bytes;
     unsigned char *key;
     size_t key_bytes;
     uint64_t hash;

@@ -16,6 +16,7 @@ void schedule_free(schedule *s)
     memory_free(s->slot);
     memory_free(s->out_slot);
     memory_free(s->key);
+    memory_free(s->recomputes);
     memory_free(s);
 }
 
@@ -164,6 +165,8 @@ void schedule_text(const schedule *s, const graph *g, const char *device,
         text_add(t, "\n");
         leaf_bytes += b->kind == SLOT_LEAF ? b->bytes : 0;
     }
+    if (s->recomputes)
+        text_add(t, "%s\n", s->recomputes);
     text_add(t, "total %lld FLOP, inputs %lld B, outputs %lld B, temporaries %lld B, peak %lld B\n",
              (long long)flops, (long long)leaf_bytes, (long long)s->out_bytes,
              (long long)s->arena_bytes, (long long)(leaf_bytes + s->out_bytes + s->arena_bytes));

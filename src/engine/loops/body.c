@@ -221,7 +221,7 @@ static ig_status plan(const body *b, int n_donated, const staged *s, const backe
         out->number[i] = out->input[i] < 0 ? ig_retain(g->leaf[i]) : NULL;
         out->n_leaf++;
     }
-    if (g->n_node && !(out->s = engine_build(g, dev, NULL)))
+    if (g->n_node && !(out->s = engine_build(g, dev, false, NULL)))
         return error_waiting(IG_ERR_MEMORY);
     return out->s ? find_memory(b, n_donated, out) : IG_OK;
 }
