@@ -122,6 +122,31 @@ def check_patience(folder):
     check("--patience without --hold", "needs --hold" in said, said)
 
 
+def check_limits(folder):
+    """Limits of memory change no bit; the peak is not above them; a refusal names a limit that is enough for its evaluation."""
+    path = lambda name: os.path.join(folder, name)  # noqa: E731
+    with open(path("data.txt"), "w", encoding="utf-8") as file:
+        file.write(text_of(2000))
+    options = ["--data", path("data.txt"), "--batch", "8", "--steps", "2", "--dropout", "0.1", "--config", "layers=4,heads=2,width=32,length=128"]
+
+    def run(name, *more):
+        return train(*options, "--save", path(name), "--log", path(name + ".log"), "--log-every", "1", *more)
+
+    want = run("plain")
+    peak = max(json.loads(line)["memory_bytes"] for line in open(path("plain.log"), encoding="utf-8"))
+    weights = open(path("plain/model.safetensors"), "rb").read()
+    for share in (0.95, 0.9, 0.8, 0.7, 0.65, 0.6, 0.55, 0.5, 0.45, 0.4):
+        limit = int(share * peak)
+        result = run(f"part{share}", "--memory-limit", str(limit))
+        most = max(json.loads(line)["memory_bytes"] for line in open(path(f"part{share}.log"), encoding="utf-8"))
+        check(f"{share:.0%} of the memory", result == want and most <= limit and open(path(f"part{share}/model.safetensors"), "rb").read() == weights,
+              f"{result} {want}, {most} of {limit} bytes")
+    explained = subprocess.run([INGOT, "train", "gpt", *options, "--explain", "--memory-limit", str(peak // 2)], capture_output=True, text=True, check=False)
+    check("--explain", explained.returncode == 0 and "computes again to fit in" in explained.stdout, explained.stderr)
+    said = train(*options, "--memory-limit", str(peak // 20), code=1)
+    check("too little memory", "to at least" in said, said)
+
+
 def rate(step, most=1e-3, warm=10):
     """The schedule of --lr, --warmup and --last 0.1."""
     import math
@@ -175,7 +200,7 @@ def check_torch(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        for name, run in (("resume", check_resume), ("data", check_data), ("patience", check_patience)):
+        for name, run in (("resume", check_resume), ("data", check_data), ("patience", check_patience), ("limits", check_limits)):
             os.mkdir(os.path.join(folder, name))
             attempt(name, run, os.path.join(folder, name))
         try:

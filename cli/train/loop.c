@@ -84,6 +84,25 @@ static bool learn(train_loop *l, int64_t step, double *loss, bool reads)
     return fine;
 }
 
+/* Prints the schedule of a step, with the first samples. Device `null` can do this, too. */
+static int explain(train_loop *l)
+{
+    int64_t *list = heap_get((size_t)l->batch * sizeof *list);
+    for (int64_t i = 0; i < l->batch; i++)
+        list[i] = i;
+    bool fine = ig_scope_begin() == IG_OK;
+    ig_array *loss = fine ? l->task->loss(l->at, &(loop_batch){.list = list, .n = l->batch}) : NULL;
+    char *explained = loss ? ig_step_explain(l->optimizer, l->net, loss, NULL, 0) : NULL;
+    if (fine)
+        ig_scope_end();
+    if (explained)
+        text_print(stdout, explained);
+    fine = explained != NULL;
+    ig_free(explained);
+    free(list);
+    return fine ? EXIT_FINE : loop_failed(l);
+}
+
 /* The same under mpirun: the ranks divide the parts. */
 static bool learn_shards(train_loop *l, int64_t step, double *loss)
 {
@@ -275,7 +294,7 @@ static int prepare(train_loop *l)
     l->lines.unit = l->task->unit;
     l->lines.units = each * l->units_each;
     l->lines.flops = each * l->flops;
-    l->lines.quiet = l->quiet;
+    l->lines.quiet = l->quiet || l->explain;
     return loop_log_open(l->command, &l->lines, ig_team_rank() == 0 ? l->log : NULL, l->resume,
                          dtype);
 }
@@ -323,8 +342,8 @@ int loop_run(train_loop *l)
     l->quiet |= ig_team_rank() > 0;
     ig_team_share(false); /* ranks evaluate different batches */
     int code = prepare(l);
-    if (code >= 0)
-        return code;
+    if (code >= 0 || l->explain)
+        return code >= 0 ? code : explain(l);
     str settings = {0};
     settings_write(l, &settings);
     code = run_with(l, settings.s);

@@ -44,7 +44,7 @@ typedef struct train_loop {
     int64_t patience; /* tests in sequence that may be worse than the best; 0: any number */
     double lr, last, clip, decay, hold;
     uint64_t seed;
-    bool resume, quiet, json;
+    bool resume, quiet, json, explain;
     engine_options engine;
     /* by the task */
     int64_t samples, held; /* to learn from, and for tests */
@@ -92,6 +92,7 @@ bool option_float_dtype(const char *s, void *place);
     {"--log", 0, "FILE", option_text, &(l).log, "adds a JSON object in a line for each report"}, \
     {"--log-every", 0, "N", option_count, &(l).every, "steps between reports (10)"}, \
     FLAG("--json", &(l).json, "prints JSON, schema 1"), \
+    FLAG("--explain", &(l).explain, "prints the schedule of a step instead of training"), \
     FLAG("--quiet", &(l).quiet, "prints nothing while it trains"), \
     ENGINE_OPTIONS((l).engine)
 /* clang-format on */

@@ -122,6 +122,9 @@ IG_API int64_t ig_optimizer_steps(const ig_optimizer *o);
  * On failure model and optimizer do not change. */
 IG_API ig_status ig_step(ig_optimizer *o, ig_model *m, ig_array *loss, double *value,
                          ig_array *const *also, int n);
+/* Describes the evaluation that ig_step would make, as ig_explain does. Computes nothing. */
+IG_API char *ig_step_explain(ig_optimizer *o, ig_model *m, ig_array *loss, ig_array *const *also,
+                             int n);
 
 /* Adds the gradients of loss to those of the next ig_step, so that a step can have more samples than memory has room for:
  *

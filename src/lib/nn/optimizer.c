@@ -328,8 +328,8 @@ static ig_status step_build(step *s)
     return status;
 }
 
-/* Evaluates the lists; donated arrays may be overwritten. */
-static ig_status step_eval(step *s, ig_array *const *also, int n_also)
+/* Evaluates the lists; donated arrays may be overwritten. explained (may be NULL) receives the schedule instead. */
+static ig_status step_eval(step *s, ig_array *const *also, int n_also, char **explained)
 {
     for (int i = 0; i < s->m->state.n; i++)
         if (s->m->state.at[i].next) {
@@ -339,7 +339,10 @@ static ig_status step_eval(step *s, ig_array *const *also, int n_also)
     s->out[s->n_out++] = s->loss;
     for (int i = 0; i < n_also; i++)
         s->out[s->n_out++] = also[i];
-    return ig_eval_donating(s->out, s->n_out, s->donated, s->n_donated);
+    if (!explained)
+        return ig_eval_donating(s->out, s->n_out, s->donated, s->n_donated);
+    *explained = ig_explain_donating(s->out, s->n_out, s->donated, s->n_donated);
+    return *explained ? IG_OK : error_code();
 }
 
 /* Replaces the old arrays by the new ones. */
@@ -360,14 +363,14 @@ static void step_commit(step *s)
     o->steps++;
 }
 
-static ig_status step_run(step *s, ig_array *const *also, int n_also)
+static ig_status step_run(step *s, ig_array *const *also, int n_also, char **explained)
 {
     ig_status status = step_begin(s, n_also);
     if (status == IG_OK)
         status = step_build(s);
     if (status == IG_OK)
-        status = step_eval(s, also, n_also);
-    if (status == IG_OK)
+        status = step_eval(s, also, n_also, explained);
+    if (status == IG_OK && !explained)
         step_commit(s);
     else
         for (int i = 0; i < s->n_made; i++)
@@ -375,8 +378,8 @@ static ig_status step_run(step *s, ig_array *const *also, int n_also)
     return status;
 }
 
-ig_status ig_step(ig_optimizer *o, ig_model *m, ig_array *loss, double *value,
-                  ig_array *const *also, int n)
+static ig_status step_make(ig_optimizer *o, ig_model *m, ig_array *loss, ig_array *const *also,
+                           int n, char **explained)
 {
     ig_status status = step_check(o, m, loss, also, n);
     if (status == IG_OK && (o->is_split || m->is_divided))
@@ -389,10 +392,17 @@ ig_status ig_step(ig_optimizer *o, ig_model *m, ig_array *loss, double *value,
     if (status == IG_OK) {
         step s = {.o = o, .m = m, .loss = loss, .n = m->param.n};
         const bool kept = ig_keep_history(false); /* parameters are constants */
-        status = step_run(&s, also, n);
+        status = step_run(&s, also, n, explained);
         ig_keep_history(kept);
         ig_scope_end();
     }
+    return status;
+}
+
+ig_status ig_step(ig_optimizer *o, ig_model *m, ig_array *loss, double *value,
+                  ig_array *const *also, int n)
+{
+    ig_status status = step_make(o, m, loss, also, n, NULL);
     if (o)
         accumulate_drop(o);
     if (m)
@@ -402,4 +412,13 @@ ig_status ig_step(ig_optimizer *o, ig_model *m, ig_array *loss, double *value,
         status = ig_failed() ? error_code() : IG_OK;
     }
     return status;
+}
+
+char *ig_step_explain(ig_optimizer *o, ig_model *m, ig_array *loss, ig_array *const *also, int n)
+{
+    char *explained = NULL;
+    step_make(o, m, loss, also, n, &explained);
+    if (m)
+        model_step_end(m, false);
+    return explained;
 }
