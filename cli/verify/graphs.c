@@ -16,7 +16,16 @@ typedef enum outcome_kind {
 } outcome_kind;
 
 /* The ways to evaluate a graph. All must have the bits of the first. */
-typedef enum graph_way { PLAINLY, DONATING, COMPILED, IN_BLOCKS, TO_SINKS, SHARED, WAYS } graph_way;
+typedef enum graph_way {
+    PLAINLY,
+    DONATING,
+    LIMITED,
+    COMPILED,
+    IN_BLOCKS,
+    TO_SINKS,
+    SHARED,
+    WAYS
+} graph_way;
 enum { SHARED_EACH = 8 };
 
 static const struct {
@@ -26,6 +35,7 @@ static const struct {
 } ways[WAYS] = {
     [PLAINLY] = {.name = "plain", .when = ""},
     [DONATING] = {.name = "donating", .when = " when leaves are donated"},
+    [LIMITED] = {.name = "limited", .when = " in as little memory as possible", .same = true},
     [COMPILED] = {.name = "compiled", .when = " when compiled", .same = true},
     [IN_BLOCKS] = {.name = "blocks", .when = " when leaves are read in blocks", .blocks = true},
     [TO_SINKS] = {.name = "sinks", .when = " when blocks are written to sinks", .blocks = true},
@@ -82,6 +92,28 @@ static ig_status eval_donating(const graph *g, const graph_arrays *a, ig_array *
             !g->step[k].leaf.is_number)
             leaf[n_leaf++] = a->at[k][0];
     return ig_eval_donating(out, n, leaf, n_leaf);
+}
+
+/* Evaluates within the smallest memory limit: the one that the refusal of a smaller one names. Kernels may need more while they
+ * run, and then name it. */
+static ig_status eval_limited(ig_array *const *out, int n)
+{
+    enum { TRIES = 8 };
+    char said[400] = "";
+    unsigned long long limit = 1;
+    ig_status status = IG_ERR_MEMORY;
+    for (int i = 0; i < TRIES && status == IG_ERR_MEMORY; i++) {
+        ig_set_device_memory_limit(NULL, limit);
+        status = ig_eval(out, n);
+        if (status != IG_ERR_MEMORY)
+            break;
+        snprintf(said, sizeof said, "%s", ig_error(NULL));
+        const char *at = strstr(said, "to at least ");
+        if (!at || sscanf(at, "to at least %llu", &limit) != 1)
+            break;
+    }
+    ig_set_device_memory_limit(NULL, 0);
+    return status == IG_ERR_MEMORY ? ig_fail(status, "%s", said) : status;
 }
 
 /* A sink that writes blocks to memory. */
@@ -171,6 +203,7 @@ static bool compute(graph *g, const char *device, graph_way how, results *to)
     }
     const ig_status status = n == 0            ? IG_ERR_ARGUMENT
                              : how == DONATING ? eval_donating(g, a, out, n)
+                             : how == LIMITED  ? eval_limited(out, n)
                              : how == COMPILED ? eval_compiled(g, a, out, n)
                              : how == TO_SINKS ? eval_to_sinks(out, n, to)
                                                : ig_eval(out, n);
