@@ -532,13 +532,17 @@ static PyObject *fn_set_threads(PyObject *self, PyObject *n)
     Py_RETURN_NONE;
 }
 
-static PyObject *fn_set_memory_limit(PyObject *self, PyObject *n)
+static PyObject *fn_set_memory_limit(PyObject *self, PyObject *args)
 {
     (void)self;
+    PyObject *n;
+    const char *device = NULL;
+    if (!PyArg_ParseTuple(args, "O|z:set_memory_limit", &n, &device))
+        return NULL;
     const unsigned long long bytes = PyLong_AsUnsignedLongLong(n);
     if (PyErr_Occurred())
         return NULL;
-    if (ig_set_memory_limit(bytes) != IG_OK)
+    if ((device ? ig_set_device_memory_limit(device, bytes) : ig_set_memory_limit(bytes)) != IG_OK)
         return raise_error();
     Py_RETURN_NONE;
 }
@@ -633,9 +637,10 @@ PyMethodDef library_functions[] = {
      "synchronize(device=None, /)\n--\n\nWaits until the device has done all its work."},
     {"threads", fn_threads, METH_NOARGS,
      "threads()\n--\n\nThe number of threads of the CPU device."},
-    {"set_memory_limit", fn_set_memory_limit, METH_O,
-     "set_memory_limit(bytes, /)\n--\n\nSets the most bytes of array data; 0 restores the default. "
-     "Larger evaluations of arrays in blocks are split to fit."},
+    {"set_memory_limit", fn_set_memory_limit, METH_VARARGS,
+     "set_memory_limit(bytes, device=None, /)\n--\n\nSets the most bytes of array data in host "
+     "memory, or on a device; 0 restores the default. Evaluations that need more compute values "
+     "again instead of keeping them, and those of arrays in blocks are split to fit."},
     {"set_threads", fn_set_threads, METH_O,
      "set_threads(n, /)\n--\n\nSets the number of threads of the CPU device; 0 restores the "
      "default."},

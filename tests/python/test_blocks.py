@@ -37,6 +37,34 @@ def test_memory_limit():
         raises("a negative limit", OverflowError, lambda: ig.set_memory_limit(-1))
 
 
+def test_recomputation():
+    """A compiled step that does not fit computes values again: the same bits within the limit that its refusal names."""
+    def loss(w, x):
+        for v in w:
+            x = ig.tanh(x @ v) + x
+        return ig.mean(x * x)
+
+    w = [ig.asarray(np.random.default_rng(i).normal(size=(48, 48)).astype("f4") / 10) for i in range(8)]
+    x = ig.asarray(np.random.default_rng(9).normal(size=(2000, 48)).astype("f4"))
+    step = ig.jit(ig.value_and_grad(loss))
+    plain = step(w, x)
+    ig.eval(plain)
+    want = [np.array(plain[0])] + [np.array(g) for g in plain[1]]
+    ig.set_memory_limit(ig.memory()["used"] + 1, "cpu")
+    try:
+        ig.eval(step(w, x))
+        check("it is refused", False)
+    except MemoryError as refused:
+        words = str(refused)
+        check("the limit that is enough", "to at least" in words, words)
+    ig.set_memory_limit(int(words.split("to at least ")[1].split()[0]))
+    found = step(w, x)
+    ig.eval(found)
+    ig.set_memory_limit(0)
+    check("the same bits", all(np.array_equal(a, np.array(b)) for a, b in zip(want, [found[0], *found[1]])))
+    raises("a device that does not exist", ig.DeviceError, lambda: ig.set_memory_limit(1, "nowhere"))
+
+
 def ends(n, chunk):
     return [(i, min(i + chunk, n)) for i in range(0, n, chunk)]
 
@@ -117,6 +145,7 @@ def test_against_dask():
 
 attempt("open", test_open)
 attempt("memory limit", test_memory_limit)
+attempt("recomputation", test_recomputation)
 attempt("map_blocks", test_map_blocks)
 attempt("dask", test_against_dask)
 finish()
