@@ -95,12 +95,12 @@ static ig_status eval_donating(const graph *g, const graph_arrays *a, ig_array *
 }
 
 /* Evaluates within the smallest memory limit: the one that the refusal of a smaller one names. Kernels may need more while they
- * run, and then name it. */
+ * run. */
 static ig_status eval_limited(ig_array *const *out, int n)
 {
-    enum { TRIES = 8 };
+    enum { TRIES = 30 };
     char said[400] = "";
-    unsigned long long limit = 1;
+    unsigned long long limit = 1, named;
     ig_status status = IG_ERR_MEMORY;
     for (int i = 0; i < TRIES && status == IG_ERR_MEMORY; i++) {
         ig_set_device_memory_limit(NULL, limit);
@@ -109,8 +109,9 @@ static ig_status eval_limited(ig_array *const *out, int n)
             break;
         snprintf(said, sizeof said, "%s", ig_error(NULL));
         const char *at = strstr(said, "to at least ");
-        if (!at || sscanf(at, "to at least %llu", &limit) != 1)
+        if (!at || sscanf(at, "to at least %llu", &named) != 1)
             break;
+        limit = i && named < 2 * limit ? 2 * limit : named;
     }
     ig_set_device_memory_limit(NULL, 0);
     return status == IG_ERR_MEMORY ? ig_fail(status, "%s", said) : status;

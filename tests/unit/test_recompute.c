@@ -1,5 +1,6 @@
 /* Recomputation: an evaluation that does not fit in the memory limit computes values again instead of keeping them. All limits
  * give the same bits, no run holds more than its limit, and a refusal names a limit that is enough. */
+#include "base/memory.h"
 #include "engine/graph/mincut.h"
 #include "support/unit.h"
 #include <inttypes.h>
@@ -238,6 +239,52 @@ static void compiled(void **state)
     free(want);
 }
 
+/* ---- failures ---- */
+
+static bool evaluate_within(uint64_t limit)
+{
+    enum { FEW = 3 };
+    ig_array *w[FEW], *out[FEW + 1], *x = ig_full(IG_SHAPE(16, 16), ig_float(0.5), IG_F32);
+    for (int i = 0; i < FEW; i++)
+        w[i] = ig_full(IG_SHAPE(16, 16), ig_float(0.1 * (i + 1)), IG_F32);
+    if (ig_eval(&x, 1) != IG_OK || ig_eval(w, FEW) != IG_OK)
+        return false;
+    for (int i = 0; i < FEW; i++)
+        x = ig_tanh(ig_matmul(x, w[i]));
+    out[0] = ig_sum(x, IG_NONE, IG_DTYPE_NONE, false);
+    if (ig_grad(out[0], w, FEW, out + 1) != IG_OK)
+        return false;
+    ig_set_memory_limit(limit ? limit : ig_memory_used() + 1);
+    const bool fine = ig_eval(out, FEW + 1) == IG_OK;
+    ig_set_memory_limit(0);
+    return fine;
+}
+
+static void any_allocation_may_fail(void **state)
+{
+    (void)state;
+    only_on_cpu("other devices allocate elsewhere, too");
+    uint64_t limit = 0;
+    assert_int_equal(ig_scope_begin(), IG_OK);
+    assert_false(evaluate_within(0));
+    const char *said = strstr(ig_error(NULL), "to at least ");
+    assert_non_null(said);
+    assert_int_equal(sscanf(said, "to at least %" SCNu64, &limit), 1);
+    ig_scope_end();
+    bool done = false;
+    for (int n = 1; !done; n++) {
+        assert_int_equal(ig_scope_begin(), IG_OK);
+        memory_fail_at(n);
+        done = evaluate_within(limit);
+        memory_fail_at(0);
+        if (!done)
+            assert_error(IG_ERR_MEMORY, "memory");
+        ig_set_memory_limit(0);
+        ig_scope_end();
+        assert_true(n < 100000);
+    }
+}
+
 /* ---- what is told ---- */
 
 static void it_is_explained(void **state)
@@ -320,6 +367,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(images, begin, end),
         cmocka_unit_test_setup_teardown(compiled, begin, end),
         cmocka_unit_test_setup_teardown(it_is_explained, begin, end),
+        cmocka_unit_test_setup_teardown(any_allocation_may_fail, begin, end),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ig_shutdown();

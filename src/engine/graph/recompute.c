@@ -177,9 +177,10 @@ static ig_status find_between(chooser *c, int segments)
 {
     const graph *g = c->g;
     const size_t n = (size_t)c->peak + 3;
-    double *work = memory_new(2 * n * sizeof *work), *live = work + n;
+    double *work = memory_new(2 * n * sizeof *work);
     if (!work)
         return IG_ERR_MEMORY;
+    double *const live = work + n;
     for (int i = 0; i < g->n_node; i++) {
         if (g->same[i] != i || !is_early(c, i))
             continue;
@@ -278,7 +279,7 @@ ig_status recompute_graph(const graph *g, const recomputed *from, const schedule
     const size_t n = (size_t)g->n_node + 1;
     *out = (recomputed){0};
     int *memory = memory_get(4 * n * sizeof *memory);
-    bool *flags = memory_new(4 * n), *again = flags + n, *late = again + n;
+    bool *flags = memory_new(4 * n), *again = NULL, *late = NULL;
     chooser c = {.g = g, .s = s};
     ig_status status = memory && flags ? IG_OK : IG_ERR_MEMORY;
     if (status == IG_OK) {
@@ -287,7 +288,9 @@ ig_status recompute_graph(const graph *g, const recomputed *from, const schedule
         c.last = memory + 2 * n;
         c.slot = memory + 3 * n;
         c.between = flags;
-        c.direct = late + n;
+        c.direct = flags + n;
+        again = flags + 2 * n;
+        late = flags + 3 * n;
         status = prepare(&c, rules, choice->segments);
     }
     if (status == IG_OK)
