@@ -15,6 +15,7 @@
 #include "engine/graph/mincut.h"
 #include "engine/graph/recompute_copy.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct chooser {
@@ -157,7 +158,8 @@ static int64_t capacity(double cost)
     return cost < 1 ? 1 : cost < most ? (int64_t)cost : (int64_t)most;
 }
 
-/* The cost of keeping a node until it is needed. */
+/* The cost of keeping a node until it is needed. The time tells equal layers apart: the one that is needed last is the first that is
+ * not kept. Its fourth root lets bytes and work count for more; of the powers 0 to 1, it gave least work for GPT-2. */
 static int64_t keeping(const chooser *c, const recompute_choice *choice, int node)
 {
     const ig_array *x = c->g->node[node];
@@ -166,7 +168,7 @@ static int64_t keeping(const chooser *c, const recompute_choice *choice, int nod
     if ((k >= 0 && c->s->slot[k].kind == SLOT_OUT) || c->between[node])
         return 0;
     const double bytes = (double)view_size(&x->view) * (double)ig_dtype_bytes((ig_dtype)x->dtype);
-    return capacity(choice->weight * bytes * (c->needed[node] - c->peak) / all);
+    return capacity(choice->weight * bytes * sqrt(sqrt((c->needed[node] - c->peak) / all)));
 }
 
 /* ---- segments ---- */
