@@ -120,8 +120,9 @@ IG_API const char *ig_version(void);
 IG_API ig_status ig_set_threads(int n);
 IG_API int ig_threads(void);
 
-/* The limit on the bytes of array data that the process may hold. 0 restores the default: the memory of the
- * machine or of the cgroup. An evaluation whose plan does not fit is refused before it starts. */
+/* The limit on the bytes of array data that the process may hold. 0 restores the default: IG_MEMORY_LIMIT, or the memory
+ * of the machine or of the cgroup. An evaluation that does not fit computes values again instead of keeping them. If that is
+ * not enough, it is refused before it starts, with the smallest limit that is. */
 IG_API ig_status ig_set_memory_limit(uint64_t bytes);
 IG_API uint64_t ig_memory_limit(void);
 /* Bytes of array data in use, and the largest value so far. */

@@ -303,6 +303,8 @@ check 'exit 5: a file that cannot be saved' code 5 eval 'save("/nonexistent/y.np
 check 'exit 2: -o - with --json' code 2 eval -o - --json 1
 check 'exit 1: more memory than allowed' code 1 eval --memory-limit 1MiB \
     'normal(key(0), [1000, 1000]) + 1'
+IG_MEMORY_LIMIT=1MiB check 'exit 1: more memory than IG_MEMORY_LIMIT' code 1 eval 'normal(key(0), [1000, 1000]) + 1'
+IG_MEMORY_LIMIT=1MiB check '--memory-limit overrides it' code 0 eval --memory-limit 8MiB 'normal(key(0), [1000, 1000]) + 1'
 says() { "$ingot" "${@:2}" 2>&1 </dev/null | grep -qF -- "$1" || { "$ingot" "${@:2}"; return 1; }; }
 check 'the nearest option' says "unknown option '--ful'; did you mean '--full'?" eval --ful 1
 check 'the nearest verb' says "unknown verb 'evla'; did you mean 'eval'?" evla
@@ -310,6 +312,10 @@ check 'an option by =' says '901' eval --threads=1 '900 + 1'
 check 'the range of --threads' says "--threads takes a whole number from 1 to 4096, not '0'" eval --threads 0 1
 check 'sizes are for readers' says 'this evaluation needs 3.6 TiB, but the memory limit is 23.5 GiB' eval \
     --memory-limit 23.5GiB 'ones(10**6, 10**6)'
+IG_MEMORY_LIMIT=lots check 'a bad IG_MEMORY_LIMIT' says 'IG_MEMORY_LIMIT=lots is ignored: it is not a size such as 4GiB' eval 'normal(key(0), [9])'
+twice='var(normal(key(0), [10**6]))'
+check 'a value is computed again if it does not fit' says 'computes again to fit in 1 MiB:' eval --explain --memory-limit 1MiB "$twice"
+check 'with the same bits' prints "$("$ingot" eval "$twice")" --memory-limit 1MiB "$twice"
 check 'a transform that cannot fit is refused before its tables are made' says 'fft needs 8 TiB, but the memory limit is' eval \
     'fft(ones([4]), n=2**40)'
 check 'words are one expression' prints 2 5 -3
