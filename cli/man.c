@@ -10,6 +10,9 @@
 /* name, meaning */
 static const char *const environment[][2] = {
     {"IG_NUM_THREADS", "Threads of the CPU device (1 to 1024); --threads overrides it."},
+    {"IG_MEMORY_LIMIT",
+     "Bytes that arrays may hold on the host and on each device, such as 24GiB; --memory-limit "
+     "overrides it."},
     {"IG_CPU_LEVEL",
      "Instruction set of the CPU device, instead of the best one; ingot devices lists them."},
     {"IG_BLAS",
