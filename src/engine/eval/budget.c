@@ -34,12 +34,14 @@ uint64_t budget_buffer_bytes(const backend *dev, int64_t bytes)
     return dev->pool && bytes ? pool_bytes(dev->pool, (size_t)bytes) : (uint64_t)bytes;
 }
 
-/* Bytes that a run takes in addition to its leaves. An output that uses the buffer of a leaf takes none. */
+/* Bytes that a run takes in addition to its leaves. An output that uses the buffer of a leaf takes none. Emitted programs have taken
+ * their own memory when they were prepared. */
 static uint64_t run_bytes(const schedule *s, const backend *dev)
 {
     const uint64_t largest = dev->limits.alloc_bytes;
     const bool apart = largest && (uint64_t)s->arena_bytes > largest;
-    uint64_t bytes = apart ? 0 : budget_buffer_bytes(dev, s->arena_bytes);
+    uint64_t bytes = executor_of(dev)->scratch ? 0 : budget_launch_bytes(s, dev);
+    bytes += apart ? 0 : budget_buffer_bytes(dev, s->arena_bytes);
     for (int i = 0; i < s->n_slot; i++) {
         const slot *t = &s->slot[i];
         if (t->shares < 0 && (t->kind == SLOT_OUT || (apart && t->kind == SLOT_TEMP)))
@@ -258,24 +260,23 @@ ig_status budget_fit(const graph *g, const backend *dev, const schedule_rules *r
                      recomputed *r)
 {
     schedule *plain = *s;
-    uint64_t room = room_of(dev);
-    ig_status status = IG_OK;
+    search b = {.g = g, .dev = dev, .rules = rules, .room = room_of(dev)};
     budget_count(plain, dev);
     *r = (recomputed){0};
-    if (plain->most_bytes <= room / 2) /* usually */
+    if (plain->most_bytes <= b.room) /* usually */
+        return IG_OK;
+    for (int i = 0; i < g->n_leaf; i++)
+        b.room = room_beside(plain, i, g->leaf[i]->data, dev, b.room);
+    const uint64_t bytes = plain->run_bytes;
+    if (bytes <= b.room)
         return IG_OK;
     const int64_t began = trace_begin();
-    for (int i = 0; i < g->n_leaf; i++)
-        room = room_beside(plain, i, g->leaf[i]->data, dev, room);
-    const uint64_t launch = budget_launch_bytes(plain, dev), bytes = plain->run_bytes;
-    search b = {.g = g, .dev = dev, .rules = rules, .room = launch < room ? room - launch : 0};
-    if (bytes > b.room)
-        status = search_all(&b, plain, r, s);
+    ig_status status = search_all(&b, plain, r, s);
     trace_end(began, "recompute");
     if (status != IG_OK)
         return status;
     budget_count(*s, dev);
-    (*s)->is_least = bytes > b.room && run_bytes(*s, dev) > b.room;
+    (*s)->is_least = (*s)->run_bytes > b.room;
     if (*s == plain)
         return IG_OK;
     (*s)->plain_bytes = bytes;

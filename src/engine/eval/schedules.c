@@ -97,7 +97,7 @@ static schedule *build(const graph *g, const backend *dev, const schedule_rules 
 
 /* If a kernel has more parameters than the device allows, the schedule is rebuilt with less fusion, where only
  * contractions form chains. */
-schedule *engine_build(const graph *g, const backend *dev, bool within, module_batch *batch)
+static schedule *build_any(const graph *g, const backend *dev, bool within, module_batch *batch)
 {
     enum { MOST = 32, LEAST = 2 };
     schedule_rules rules = executor_of(dev)->rules(dev);
@@ -110,6 +110,23 @@ schedule *engine_build(const graph *g, const backend *dev, bool within, module_b
         s = build(g, dev, &rules, within, nodes <= LEAST, batch, &crowded);
     }
     return s;
+}
+
+static buffer *leaf_buffer(const void *g, int i) { return ((const graph *)g)->leaf[i]->data; }
+
+schedule *engine_build(const graph *g, const backend *dev, bool within, module_batch *batch)
+{
+    schedule *s = build_any(g, dev, within, batch);
+    if (!s || !within || budget_suits(s, dev, leaf_buffer, g))
+        return s;
+    /* Preparing programs has taken memory that they keep, such as workspaces of libraries. It may also have ordered other
+     * graphs, which share arrays with this one. */
+    engine_discard(s, dev);
+    for (int i = 0; i < g->n_node; i++)
+        g->node[i]->index = i;
+    for (int i = 0; i < g->n_leaf; i++)
+        g->leaf[i]->index = -1 - i;
+    return build_any(g, dev, within, batch);
 }
 
 /* Discards the least recently used schedules while more than KERNELS_MOST kernels are in use. */
@@ -127,8 +144,6 @@ static void limit_kernels(engine *e, const schedule *keep)
         e->cache[oldest].plan = NULL;
     }
 }
-
-static buffer *leaf_buffer(const void *g, int i) { return ((const graph *)g)->leaf[i]->data; }
 
 /* A new schedule replaces the least recently used of the entries that its hash allows. */
 schedule *engine_schedule(engine *e, const backend *dev)
