@@ -144,6 +144,13 @@ attention() {
 }
 check 'attention: scores are never in memory as a whole' attention
 
+# A norm of one short row is one launch; a long row is divided among blocks.
+one_row() {
+    "$ingot" eval --device gang --explain "x = normal(key(0), [1, $1]); rms_norm(x, ones([$1]), axes=[-1])" | grep "$2"
+}
+check 'the norm of a short row is a chain' one_row 300 '2|map'
+check 'the norm of a long row is not' one_row 9000 '2 map'
+
 if ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1; then
     while read -r line; do
         check "opencl: $line" same opencl "$line"

@@ -196,6 +196,19 @@ static int64_t rows_at(const schedule *s, int i)
     return 0;
 }
 
+/* True if the chain that could start with program i has one row, which a block of a GPU takes as fast as many blocks: it saves
+ * launches, such as for the norm of one token. */
+static bool is_one_short_row(const schedule *s, int i, const schedule_rules *rules)
+{
+    enum { SHORT = 8192 };
+    for (int k = i; k < s->n_program && k < i + 2; k++)
+        if (s->program[k].kind == PROGRAM_REDUCE)
+            return rules->chain_bytes && s->program[k].outer == 1 && s->program[k].inner <= SHORT;
+        else if (s->program[k].kind != PROGRAM_MAP || s->program[k].pre.size > SHORT)
+            return false;
+    return false;
+}
+
 /* How many programs from i on form a chain of `outer` rows. A contraction may be the first, or the last
  * after such a first: elsewhere it would have too few rows at a time to pay for packing in[1]. */
 static int chain_length(const schedule *s, int i, int64_t outer, const schedule_rules *rules)
@@ -334,7 +347,7 @@ ig_status schedule_chain(schedule *s, const schedule_rules *rules)
         const bool contracts = n > 0 || s->program[i].kind == PROGRAM_CONTRACT;
         if (n == 0) {
             outer = rows_at(s, i);
-            n = outer > 1 ? chain_length(s, i, outer, rules) : 1;
+            n = outer > 1 || is_one_short_row(s, i, rules) ? chain_length(s, i, outer, rules) : 1;
         }
         if (contracts && rules->contract_ends && n > 0 &&
             s->program[i + n - 1].kind != PROGRAM_CONTRACT)
