@@ -91,6 +91,8 @@ ig_status emit_contract(const program *p, const emit_target *t, emitted *out)
     contraction c = {.p = p, .shape = shape_of(p, t), .chain_rows = 0};
     if (p->post.size == 0)
         return IG_OK;
+    if (contraction_runs_as_vector(p, t))
+        return emit_contract_vector(p, t, out);
     emit_writer w;
     TRY(writer_start(&w, t, out));
     w.wide = !emit_is_narrow(p, 1) ||

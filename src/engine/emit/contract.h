@@ -67,6 +67,11 @@ void contraction_fill(emit_writer *w, const contraction *c);
  * must. */
 ig_status emit_contract_attend(const program *p, int n, const emit_target *t, emitted *out,
                                bool *done);
+/* A product of few rows: see contract_vector.c. True if the program has its form, and if a device can run it so. */
+enum { VECTOR_ROWS = 8 };
+bool contraction_is_vector(const program *p);
+bool contraction_runs_as_vector(const program *p, const emit_target *t);
+ig_status emit_contract_vector(const program *p, const emit_target *t, emitted *out);
 /* True if warps multiply matrices. */
 bool contraction_uses_matrices(const program *p, const emit_target *t);
 

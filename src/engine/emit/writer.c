@@ -70,13 +70,18 @@ static int64_t elements_before(const emit_writer *w, const operand *o)
     return n;
 }
 
+int writer_blocks(emit_writer *w, const operand *o)
+{
+    w->uses |= USES_STORAGE | USES_HALF;
+    return pointer_add(w,
+                       (emit_pointer){.at = {.kind = EMIT_SLOT, .slot = o->slot}, .dtype = IG_U8});
+}
+
 const char *writer_unpack(emit_writer *w, const operand *o, const char *at,
                           char out[static EMIT_UNPACK_BYTES])
 {
     const storage s = o->stored;
-    const int p = pointer_add(w, (emit_pointer){.at = {.kind = EMIT_SLOT, .slot = o->slot},
-                                                .dtype = IG_U8}); /* the whole buffer */
-    w->uses |= USES_STORAGE | USES_HALF;
+    const int p = writer_blocks(w, o);
     snprintf(
         out, EMIT_UNPACK_BYTES,
         "storage_%s(p%d + (long long)((%s) / %d) * %d, (int)((%s) %% %d / %d), (int)((%s) %% %d))",

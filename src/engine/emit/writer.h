@@ -91,6 +91,8 @@ int writer_number(emit_writer *w, int64_t n);
  * the operand has negative strides in an array that is larger than a buffer, the argument points to its lowest element,
  * and the name in the text is a macro for the pointer to its first. */
 int writer_operand(emit_writer *w, const operand *o, bool written);
+/* The pointer parameter of the whole buffer of an operand in blocks. */
+int writer_blocks(emit_writer *w, const operand *o);
 /* The expression of an element of an operand in blocks, as f32. at: the expression of its number in the buffer. */
 enum { EMIT_UNPACK_BYTES = 256 };
 const char *writer_unpack(emit_writer *w, const operand *o, const char *at,
