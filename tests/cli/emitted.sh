@@ -144,6 +144,14 @@ attention() {
 }
 check 'attention: scores are never in memory as a whole' attention
 
+# What reads two products element by element joins the epilogue of one of them.
+gated() {
+    "$ingot" eval --device "$1" --explain \
+        "x = normal(key(0), [3, 40]); silu(x @ ones([40, 50])) * (x @ zeros([40, 50]))" | grep 'contract sigmoid multiply multiply'
+}
+check 'gang: a gate joins a product' gated gang
+check 'cpu: a gate joins a product' gated cpu
+
 # A norm of one short row is one launch; a long row is divided among blocks.
 one_row() {
     "$ingot" eval --device gang --explain "x = normal(key(0), [1, $1]); rms_norm(x, ones([$1]), axes=[-1])" | grep "$2"

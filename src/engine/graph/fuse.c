@@ -345,6 +345,15 @@ static bool belongs_to_reduction(const fuser *f, const ig_array *x, int node, in
     return true;
 }
 
+/* True if group gi can be computed after other groups of its depth, whose values its epilogue then reads: no group reads it so far.
+ * An example is silu(x @ a) * (x @ b). */
+static bool can_wait(const fuser *f, int gi, role part)
+{
+    const group *g = &f->group[gi];
+    return part == ROLE_POST && g->core >= 0 && !g->read &&
+           node_program(f->g->node[g->core]) == PROGRAM_CONTRACT;
+}
+
 static ig_status fuse_map(fuser *f, int node)
 {
     const ig_array *x = f->g->node[node];
@@ -371,11 +380,13 @@ static ig_status fuse_map(fuser *f, int node)
     for (int j = 0; j < x->n_in && target >= 0; j++) {
         int s = source_of(f, x, j);
         int gi = s < 0 ? target : group_at(f, s);
-        if (gi != target && f->group[gi].depth == depth && !join_groups(f, gi, target, part)) {
-            target = -1;
-            depth++;
-        }
+        if (gi == target || f->group[gi].depth != depth || join_groups(f, gi, target, part))
+            continue;
+        target = can_wait(f, target, part) ? target : -1;
+        depth++;
     }
+    if (target >= 0)
+        f->group[target].depth = depth;
     if (target < 0) {
         target = new_group(f, depth);
         part = ROLE_PRE;
