@@ -41,7 +41,7 @@ typedef struct buffer {
     storage stored; /* how bytes hold elements; not plain: never written after it was filled */
     void *data;
     void *handle;
-    uint64_t written; /* number of the evaluation that wrote it, if that can fail later; else 0 */
+    uint64_t written; /* the set of launches that it depends on (eval/faults.h); 0: none is known */
     bool borrowed;    /* the memory is another buffer's, which this one retains; never write it */
     bool foreign;     /* the memory is the caller's; written only if its array is donated by name */
     void (*destroy)(struct buffer *b); /* frees data and handle, not the struct */

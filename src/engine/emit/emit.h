@@ -34,8 +34,6 @@ typedef struct emit_target {
     bool halves;   /* the tape's result is rounded to a half, so functions may be less accurate */
     const bool *by_value; /* of each slot: a one-element input that the launch passes as a value */
     const emit_memory *memory; /* of each slot */
-    const int
-        *record; /* of each program of the chain: its record of faults; NULL: all use the first */
     /* If reach_bytes is not 0, a slot may be larger than a buffer (buffer_bytes). Then a kernel reaches only
      * reach_bytes of it from where its argument points. */
     uint64_t buffer_bytes, reach_bytes;
@@ -67,6 +65,13 @@ typedef struct emit_value {
     uint64_t offset;
 } emit_value;
 
+/* The number of the record in which a program of the chain reports faults: `bytes` bytes at `at` of the sizes, which the
+ * launch sets. */
+typedef struct emit_record {
+    int program;
+    uint32_t at, bytes;
+} emit_record;
+
 /* One launch. The kernel's parameters are the params, each a pointer, then the sizes, a struct. */
 typedef struct emit_step {
     char *source;
@@ -77,6 +82,8 @@ typedef struct emit_step {
     size_t sizes_bytes;
     emit_value *value;
     int n_value;
+    emit_record *record;
+    int n_record;
     uint32_t grid[3], block[3];
     size_t shared_bytes; /* dynamic shared memory */
 } emit_step;
@@ -89,7 +96,7 @@ typedef struct emitted {
 } emitted;
 
 /* The words that kernels write on an index out of bounds, all 0 before: the number of claimed entries; the records, one
- * for each program; the entries.
+ * for each launch of a program since the last look; the entries.
  *
  * A position is split into a bin (the bits from 31 up; the last bin has the rest) and its 31 low bits. A record has a
  * word for each bin: FAULT_ABOVE minus the lowest low bits seen, by atomicMax. The thread that lowers the position
@@ -97,7 +104,7 @@ typedef struct emitted {
  * in any order of threads, without 64-bit atomics. Its entry is lost only if FAULT_ENTRIES other threads claim entries
  * while it is being written. */
 enum {
-    FAULT_RECORDS = 16, /* all later programs use the last one */
+    FAULT_RECORDS = 256,
     FAULT_BINS = 16,
     FAULT_ENTRIES = 1024,
     FAULT_HEAD = 4, /* words before the records */

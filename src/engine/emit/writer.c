@@ -27,7 +27,9 @@ void writer_drop(emit_writer *w)
 {
     text_drop(&w->body);
     memory_free(w->number);
+    memory_free(w->record);
     w->number = NULL;
+    w->record = NULL;
 }
 
 int writer_number(emit_writer *w, int64_t n)
@@ -116,13 +118,17 @@ int writer_scratch(emit_writer *w, const char *type, uint64_t offset)
 
 int writer_record(emit_writer *w, int number)
 {
-    if (w->fault_program != number || !w->faults) {
-        w->fault_field = writer_number(w, w->target->record ? w->target->record[number] : 0);
-        w->fault_program = number;
-    }
     w->faults = true;
     w->uses |= USES_LANES;
-    return w->fault_field;
+    for (int i = 0; i < w->n_record; i++)
+        if (w->record[i].program == number)
+            return w->record[i].field;
+    if (!memory_room(&w->record, w->n_record, &w->room_record, sizeof *w->record)) {
+        w->failed = true;
+        return 0;
+    }
+    w->record[w->n_record].program = number;
+    return w->record[w->n_record++].field = writer_number(w, 0);
 }
 
 /* ---- templates ---- */
@@ -169,8 +175,13 @@ static ig_status sizes_write(emit_writer *w, text *t, emit_step *step)
     const size_t idx = w->wide ? 8 : 4;
     size_t bytes = (size_t)(w->n_number ? w->n_number : 1) * idx, most = idx;
     step->value = memory_new((size_t)(w->n_value + 1) * sizeof *step->value);
-    if (!step->value)
+    step->record = memory_new((size_t)(w->n_record + 1) * sizeof *step->record);
+    if (!step->value || !step->record)
         return IG_ERR_MEMORY;
+    step->n_record = w->n_record;
+    for (int i = 0; i < w->n_record; i++)
+        step->record[i] = (emit_record){
+            w->record[i].program, (uint32_t)((size_t)w->record[i].field * idx), (uint32_t)idx};
     text_add(t, "struct sizes {\n    idx n0");
     for (int i = 1; i < w->n_number; i++)
         text_add(t, ", n%d", i);
@@ -330,6 +341,7 @@ void emitted_free(emitted *e)
         memory_free(e->step[i].param);
         memory_free(e->step[i].sizes);
         memory_free(e->step[i].value);
+        memory_free(e->step[i].record);
     }
     memory_free(e->step);
     *e = (emitted){0};

@@ -46,7 +46,10 @@ typedef struct emit_writer {
     bool
         windows; /* rows are short and have several axes, whose lengths are constants of the text */
     bool faults;
-    int fault_program, fault_field; /* the program whose record the field holds; -1: none yet */
+    struct {
+        int program, field; /* the field of the sizes with the number of its record */
+    } * record;
+    int n_record, room_record;
     int64_t ahead; /* inputs of at most this many bytes may be loaded before stores: see is_alone */
     bool failed;
 } emit_writer;

@@ -27,7 +27,8 @@ static ig_status arrange(const run *r)
 static ig_status launch(const run *r, const program *p, uint64_t *device_ns)
 {
     (void)device_ns;
-    return r->dev->launch(p, r->binding);
+    return program_is_custom(p) ? p->kernel->runner->launch(p, r->dev, r->binding)
+                                : r->dev->launch(p, r->binding);
 }
 
 static ig_status finish(const run *r, ig_status status, bool launched)

@@ -36,7 +36,7 @@ void emitted_release(void)
     kernels_release();
     for (int i = 0; i < DEVICES_MOST; i++) {
         buffer_release(devices[i].scratch);
-        buffer_release(devices[i].faults.words);
+        faults_release(&devices[i].faults);
         devices[i] = (device_memory){0};
     }
 }
@@ -74,15 +74,6 @@ static const char *core_name(const program *p)
     return c && c->native && !c->native->rival ? c->native->name : NULL;
 }
 
-/* The fault record of the i-th program. Programs that may fail have one each, in order. */
-static int record_of(const schedule *s, int i)
-{
-    int n = 0;
-    for (int k = 0; k < i; k++)
-        n += s->program[k].may_fail;
-    return n;
-}
-
 /* Where the plan puts slot k. Temporaries that replace each other in place are in the same part of the arena. */
 static emit_memory memory_of(const schedule *s, int k)
 {
@@ -95,14 +86,12 @@ static emit_memory memory_of(const schedule *s, int k)
     return (emit_memory){placed ? ARENA : k, begin, begin + bytes};
 }
 
-static ig_status emit(const schedule *s, const program *p, int record, const backend *dev,
-                      emitted *out)
+static ig_status emit(const schedule *s, const program *p, const backend *dev, emitted *out)
 {
     const backend_limits *l = &dev->limits;
     bool *by_value = memory_new((size_t)s->n_slot + 1);
     emit_memory *memory = memory_new((size_t)(s->n_slot + 1) * sizeof *memory);
-    int *records = memory_new((size_t)(p->chain + 1) * sizeof *records);
-    ig_status status = by_value && memory && records ? IG_OK : IG_ERR_MEMORY;
+    ig_status status = by_value && memory ? IG_OK : IG_ERR_MEMORY;
     if (status == IG_OK)
         memory[s->n_slot].space = s->n_slot; /* the slot of the core's values */
     for (int k = 0; k < s->n_slot && status == IG_OK; k++) {
@@ -110,12 +99,9 @@ static ig_status emit(const schedule *s, const program *p, int record, const bac
         by_value[k] = s->slot[k].is_number;
     }
     bool same = false;
-    for (int k = 0; k < p->chain && status == IG_OK; k++) {
+    for (int k = 0; k < p->chain && status == IG_OK; k++)
         same =
             same || (p[k].math == IG_MATH_SAME && dtype_is_float(p[k].dtype)); /* integers wrap */
-        records[k] = faults_record(record);
-        record += p[k].may_fail;
-    }
     const bool warps = l->shuffles || l->masked_shuffles || dev->lanes;
     const emit_target target = {.subgroup = warps ? l->subgroup : 0,
                                 .threads = l->threads,
@@ -128,14 +114,12 @@ static ig_status emit(const schedule *s, const program *p, int record, const bac
                                 .matrices = l->matrices,
                                 .by_value = by_value,
                                 .memory = memory,
-                                .record = records,
                                 .buffer_bytes = l->alloc_bytes,
                                 .reach_bytes = l->reach_bytes};
     if (status == IG_OK)
         status = emit_program(p, &target, out);
     memory_free(by_value);
     memory_free(memory);
-    memory_free(records);
     return status;
 }
 
@@ -145,7 +129,7 @@ static ig_status support(schedule *s, const backend *dev)
         emitted e = {0};
         if (s->program[i].kind == PROGRAM_KERNEL)
             continue;
-        TRY(emit(s, &s->program[i], 0, dev, &e));
+        TRY(emit(s, &s->program[i], dev, &e));
         emitted_free(&e);
     }
     return IG_OK;
@@ -173,7 +157,7 @@ static uint64_t scratch(const schedule *s, const backend *dev)
         emitted e = {0};
         if (p->kind == PROGRAM_KERNEL || (p->kind == PROGRAM_MAP && p->chain == 1))
             continue;
-        if (emit(s, p, 0, dev, &e) != IG_OK) {
+        if (emit(s, p, dev, &e) != IG_OK) {
             if (!waits)
                 ig_error(NULL); /* another device runs it, or the evaluation fails */
             continue;
@@ -252,7 +236,7 @@ static bool core_reads_blocks(const program *p)
 }
 
 /* Emits the epilogue of p alone: a map program that loads the core's values from a slot after the others. */
-static ig_status emit_epilogue(const schedule *s, const program *p, int record, const backend *dev,
+static ig_status emit_epilogue(const schedule *s, const program *p, const backend *dev,
                                emitted *out)
 {
     const tape *post = &p->post;
@@ -276,7 +260,7 @@ static ig_status emit_epilogue(const schedule *s, const program *p, int record, 
                 t->inst[k].operand = (int16_t)t->n_operand;
             }
         t->n_operand++;
-        status = emit(s, &map, record, dev, out);
+        status = emit(s, &map, dev, out);
     }
     memory_free(t->inst);
     memory_free(t->operand);
@@ -301,7 +285,6 @@ static ig_status make(const schedule *s, int i, const backend *dev, emitted_prog
     const program *p = &s->program[i];
     c->dev = dev;
     c->core_slot = s->n_slot;
-    c->record = record_of(s, i);
     for (int k = 0, used = 0; k < p->chain && used < (int)sizeof c->label; k++) {
         char ops[FAULT_OPS_BYTES];
         used += snprintf(c->label + used, sizeof c->label - (size_t)used, "%s%s", k ? " / " : "",
@@ -314,8 +297,8 @@ static ig_status make(const schedule *s, int i, const backend *dev, emitted_prog
     if (!c->native && p->kind == PROGRAM_KERNEL)
         FAIL(IG_ERR_UNSUPPORTED, "device '%s' cannot run '%s'", dev->name, p->kernel->name);
     if (!c->native || c->native->rival)
-        return emit(s, p, c->record, dev, &c->e);
-    return c->native->core_only ? emit_epilogue(s, p, c->record, dev, &c->e) : IG_OK;
+        return emit(s, p, dev, &c->e);
+    return c->native->core_only ? emit_epilogue(s, p, dev, &c->e) : IG_OK;
 }
 
 static uint64_t scratch_bytes(const emitted_program *c)

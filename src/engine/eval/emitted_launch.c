@@ -92,8 +92,6 @@ static ig_status arrange(const run *r, const program *p)
     const binding *bindings = r->binding;
     const emitted_program *c = p->compiled;
     device_memory *m = emitted_memory(dev);
-    if (c->e.may_fault)
-        faults_expect(&m->faults, p, c->record);
     for (int i = 0; i < c->e.n_step; i++) {
         const emit_step *step = &c->e.step[i];
         const struct ready_step *ready = &c->step[i];
@@ -111,6 +109,13 @@ static ig_status arrange(const run *r, const program *p)
                 memcpy(step->sizes + v->at, from + b->offset + v->offset, sizeof(float));
             else
                 TRY(transfer_read(b->buf, b->offset + v->offset, step->sizes + v->at, v->bytes));
+        }
+        for (int k = 0; k < step->n_record; k++) {
+            const emit_record *at = &step->record[k];
+            const int64_t wide = faults_record(&m->faults, r->s, p + at->program);
+            const int32_t narrow = (int32_t)wide;
+            memcpy(step->sizes + at->at, at->bytes == sizeof wide ? (const void *)&wide : &narrow,
+                   at->bytes);
         }
         ready->args[step->n_param].bytes = step->sizes;
     }
@@ -143,10 +148,10 @@ ig_status emitted_rebind(const run *r)
 
 ig_status emitted_arrange(const run *r)
 {
-    const uint64_t number = faults_begin();
-    for (int i = 0; i < r->n_owned; i++)
-        r->owned[i]->written = number;
     TRY(emitted_reserve_all(r->s, r->dev));
+    device_memory *m = emitted_memory(r->dev);
+    if (m)
+        TRY(faults_begin(&m->faults, r));
     return emitted_rebind(r);
 }
 
@@ -223,10 +228,25 @@ static ig_status contest(emitted_program *c, const backend *dev, const binding *
     return IG_OK;
 }
 
+/* Programs of a loop's steps report faults in records that belong to the loop's. */
+static ig_status launch_custom(const run *r, const program *p)
+{
+    device_memory *m = emitted_memory(r->dev);
+    const int outer = m ? m->faults.in_loop : 0;
+    if (m)
+        m->faults.in_loop = faults_record(&m->faults, r->s, p) + 1;
+    const ig_status status = p->kernel->runner->launch(p, r->dev, r->binding);
+    if (m)
+        m->faults.in_loop = outer;
+    return status;
+}
+
 ig_status emitted_launch(const run *r, const program *p, uint64_t *device_ns)
 {
     const backend *dev = r->dev;
     const binding *bindings = r->binding;
+    if (program_is_custom(p))
+        return launch_custom(r, p);
     emitted_program *c = p->compiled;
     if (c->native && c->native->rival)
         return contest(c, dev, bindings, device_ns);
@@ -255,18 +275,15 @@ ig_status emitted_finish(const backend *dev)
 ig_status emitted_check(const backend *dev)
 {
     device_memory *m = emitted_memory(dev);
-    return m && m->faults.suspect ? faults_finish(&m->faults) : IG_OK;
+    return m && faults_pending(&m->faults) ? faults_finish(&m->faults) : IG_OK;
 }
 
 /* Launches are queued, and readers wait for them. Lane code has already run, so its faults are reported now. */
 ig_status emitted_end(const run *r, ig_status status, bool launched)
 {
     device_memory *m = emitted_memory(r->dev);
-    if (status != IG_OK && launched) {
-        faults_abandon(r->owned, r->n_owned);
-        if (m)
-            faults_settle(&m->faults);
-    }
+    if (m)
+        faults_end(&m->faults, r, status != IG_OK && launched);
     const ig_status finished = r->dev->lanes ? emitted_finish(r->dev) : IG_OK;
     return status == IG_OK ? finished : status;
 }

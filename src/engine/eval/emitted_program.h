@@ -24,7 +24,6 @@ typedef struct emitted_program {
     const backend *dev;
     uint64_t scratch_at;         /* offset of its part of the scratch memory */
     int core_slot;               /* slot of the core's values, which are in scratch memory */
-    int record;                  /* record of the chain's first program that may fail */
     char label[FAULT_OPS_BYTES]; /* the ops of the chain, for messages */
     struct ready_step {
         kernel_row *kernel;

@@ -61,7 +61,7 @@ ig_status ig_device_wait(const char *device, void *stream)
 static ig_status check_faults(const backend *dev, const buffer *b)
 {
     const device_memory *m = emitted_memory(dev);
-    if (!m || m->faults.suspect)
+    if (!m || faults_pending(&m->faults))
         TRY(emitted_finish(dev));
     return faults_check(b);
 }

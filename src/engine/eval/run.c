@@ -181,8 +181,7 @@ static ig_status launch(run *r, const program *p, uint64_t *device_ns)
             return fallback_launch(r, p);
         fallback_forget(r, p);
     }
-    return program_is_custom(p) ? p->kernel->runner->launch(p, r->dev, r->binding)
-                                : r->by->launch(r, p, device_ns);
+    return r->by->launch(r, p, device_ns);
 }
 
 /* Launches a chain and records it on the timeline: one span for all programs of the chain. On a device that compiles

@@ -2,6 +2,7 @@
 #include "engine/eval/budget.h"
 #include "engine/eval/engine.h"
 #include "engine/eval/fallback.h"
+#include "engine/eval/fault_flow.h"
 #include "engine/eval/kernel_table.h"
 #include "engine/eval/repeat.h"
 
@@ -14,8 +15,10 @@
 
 void engine_discard(schedule *s, const backend *dev)
 {
-    if (s)
+    if (s) {
         repeat_free(s->repeat);
+        fault_flow_free(s->flow);
+    }
     for (int i = 0; s && i < s->n_program; i++) {
         const backend *on = s->program[i].on_cpu ? &backend_cpu : dev;
         if (!program_is_custom(&s->program[i]))

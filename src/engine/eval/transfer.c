@@ -111,6 +111,7 @@ static buffer *copy_of(buffer *from, size_t offset, size_t bytes, const backend 
         status = emitted_finish(from->device);
         status = status == IG_OK ? faults_check(from) : status;
     }
+    b->written = from->device == dev ? from->written : 0;
     if (status == IG_OK)
         status = from->device ? dev->copy(b, 0, from, offset, bytes)
                               : transfer_write(b, 0, (const char *)from->data + offset, bytes);

@@ -108,6 +108,7 @@ typedef struct schedule {
     uint64_t used; /* clock of the cache when it was last used */
     struct repeat
         *repeat; /* the engine's state for a device that can replay its launches, or NULL */
+    struct fault_flow *flow; /* the engine's record of which results may be wrong, or NULL */
 } schedule;
 
 /* A device's preferences for schedules. */
