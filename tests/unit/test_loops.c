@@ -387,6 +387,53 @@ static void any_allocation_may_fail(void **state)
     }
 }
 
+/* ---- tables that a step reads by index ---- */
+
+/* h + columns `at` of the table, in several forms of it: whole, transposed, a part, every second row. */
+static ig_array *read_step(int form, ig_array *h, ig_array *table, ig_array *at)
+{
+    const ig_index rows = {
+        .kind = IG_INDEX_SLICE, .start = form == 2, .stop = INT64_MIN, .step = form == 3 ? 2 : 1};
+    ig_array *x = form == 1 ? ig_permute_dims(table, IG_AXES(1, 0))
+                  : form    ? ig_get(table, &rows, 1)
+                            : table;
+    if (form == 4)
+        x = ig_multiply(table, table);
+    ig_array *read = ig_take(x, at, IG_AXES(1));
+    return ig_add(ig_multiply(h, ig_float(0.5)), ig_sum(read, IG_AXES(0), IG_DTYPE_NONE, false));
+}
+
+static void tables_are_read_by_index(void **state)
+{
+    enum { FORMS = 5, READ = 2 };
+    const int64_t places[STEPS * READ] = {3, 0, 2, 2, 1, 3, 0, 0, -1, 1, 2, 3, -4, 2};
+    (void)state;
+    for (int form = 0; form < FORMS; form++) {
+        ig_array *table = values(N, 5), *at = ig_from_data(places, IG_SHAPE(STEPS, READ), IG_I64);
+        ig_array *zero = ig_zeros(IG_SHAPE(READ), IG_F32), *last[2] = {NULL, zero}, *grads[2];
+        ig_array *h = ig_placeholder(IG_SHAPE(READ), IG_F32),
+                 *row = ig_placeholder(IG_SHAPE(READ), IG_I64);
+        ig_array *next = read_step(form, h, table, row);
+        const ig_scan_call call = {.size = sizeof call,
+                                   .carry = &h,
+                                   .next = &next,
+                                   .n_carry = 1,
+                                   .x = &row,
+                                   .n_x = 1,
+                                   .init = &zero,
+                                   .xs = &at,
+                                   .length = STEPS};
+        need(ig_scan(&call, &last[0], NULL));
+        for (int t = 0; t < STEPS; t++)
+            last[1] = read_step(form, last[1], table, row_of(at, t));
+        for (int i = 0; i < 2; i++)
+            need(ig_grad(ig_sum(ig_square(last[i]), IG_NONE, IG_DTYPE_NONE, false), &table, 1,
+                         &grads[i]));
+        expect_same(last[0], last[1]);
+        expect_close(grads[0], grads[1], 1e-6);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -396,6 +443,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(scan_can_be_mapped, begin, end),
         cmocka_unit_test_setup_teardown(carries_may_be_anything, begin, end),
         cmocka_unit_test_setup_teardown(no_step_changes_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(tables_are_read_by_index, begin, end),
         cmocka_unit_test_setup_teardown(while_stops, begin, end),
         cmocka_unit_test_setup_teardown(while_has_derivatives_along_a_direction, begin, end),
         cmocka_unit_test_setup_teardown(switch_takes_one_branch, begin, end),

@@ -283,7 +283,8 @@ static ig_status capture(builder *b, ig_array *x)
                : error_waiting(IG_ERR_MEMORY);
 }
 
-/* Captures the inputs of node x that do not depend on the inputs of the body. */
+/* Captures the inputs of node x that do not depend on the inputs of the body. A read by index reaches elements outside of
+ * the view of its table, and its step is one of the table's root, so the body gets the root. */
 static ig_status capture_inputs(builder *b, ig_array *x)
 {
     if (x->op == OP_to_device || x->attr.source)
@@ -292,7 +293,7 @@ static ig_status capture_inputs(builder *b, ig_array *x)
              x->attr.source ? "read arrays block by block" : "move an array to another device");
     for (int i = edge_first(&b->w, x); i < edge_end(&b->w, x); i++)
         if (!walk_find(&b->w, edge_to(&b->w, x, i))->needed)
-            TRY(capture(b, x->in[i]));
+            TRY(capture(b, x->op == OP_read && i == 1 ? x->in[i]->root : x->in[i]));
     return IG_OK;
 }
 
