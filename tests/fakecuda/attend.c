@@ -3,6 +3,8 @@
  * with. */
 #include "fakecuda/parts.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
@@ -119,7 +121,7 @@ static const char attend[] =
     "            for (int d = 0; d < g.dim; d++)\n"
     "                s += wide(a[d]) * wide(b[d]);\n"
     "            const float p = exp2f(s * g.scale);\n"
-    "            sum += p;\n"
+    "            sum += p * SUM;\n"
     "            for (int d = 0; d < g.dim; d++)\n"
     "                to[d] += p * wide(c[d]);\n"
     "        }\n"
@@ -144,7 +146,9 @@ bool fake_stands_in(const char *source, char *to, size_t room)
     const size_t bytes = (size_t)(end - arguments);
     if (before + bytes + sizeof halves + sizeof attend + sizeof product + 64 > room)
         return false;
-    strcpy(to, causal ? "#define CAUSAL 1\n" : "#define CAUSAL 0\n");
+    const char *wrong = getenv("FAKE_CUDA_ATTEND");
+    snprintf(to, room, "#define CAUSAL %d\n#define SUM %.16s\n", causal != NULL,
+             wrong ? wrong : "1.0f");
     strncat(to, source, before);
     strncat(to, arguments, bytes);
     strcat(to, halves);

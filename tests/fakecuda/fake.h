@@ -5,7 +5,8 @@
  * A test finds these functions by dlsym. For a command, the environment sets the same: FAKE_CUDA_DEVICES (how many
  * GPUs; 1), FAKE_CUDA_MEMORY (bytes of each), FAKE_CUDA_CORES (processors of each; 4), FAKE_CUDA_LOSE (the n-th wait
  * finds that a kernel failed), FAKE_CUDA_LOG (a file that receives the name of each call), FAKE_CUDA_IDLE (from the
- * n-th launch on, kernels compute nothing: 1 for profiles of the host, more for a defect). */
+ * n-th launch on, kernels compute nothing: 1 for profiles of the host, more for a defect), FAKE_CUDA_ATTEND (a factor of the
+ * sums of attention's weights, as a literal of CUDA C: a defect). */
 #ifndef FAKECUDA_FAKE_H
 #define FAKECUDA_FAKE_H
 

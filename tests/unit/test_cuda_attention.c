@@ -147,11 +147,44 @@ static void strides_are_read(void **unused)
     }
 }
 
+/* The largest error of the attention of halves in units of its bound; more than 1 if it fails. */
+static double bound_used(const struct form *f)
+{
+    ig_verify_report report = {0};
+    assert_int_equal(ig_set_device("cuda:0"), IG_OK);
+    assert_int_equal(ig_scope_begin(), IG_OK);
+    ig_array *x = f->build();
+    if (ig_verify(&x, 1, &report) != IG_OK)
+        fail_msg("%s", ig_error(NULL));
+    if (report.failed && strcmp(report.op, "attention") != 0)
+        fail_msg("%s", report.text);
+    ig_scope_end();
+    return report.worst_bound;
+}
+
+/* Verify finds an error of one percent in the results of native code for halves. */
+static void verify_checks_halves(void **unused)
+{
+    (void)unused;
+    double right = 0, wrong = INFINITY;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        right = fmax(right, bound_used(&forms[i]));
+    ig_shutdown();
+    setenv("FAKE_CUDA_ATTEND", "1.01f", 1);
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        wrong = fmin(wrong, bound_used(&forms[i]));
+    unsetenv("FAKE_CUDA_ATTEND");
+    ig_shutdown();
+    if (!(right <= 1 && wrong > 1))
+        fail_msg("%.3g of the bound if it is right, %.3g if it is wrong", right, wrong);
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
     cuda_prepare_hopper(argv[0]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(strides_are_read, cuda_test_begin, cuda_test_end)};
+        cmocka_unit_test_setup_teardown(strides_are_read, cuda_test_begin, cuda_test_end),
+        cmocka_unit_test_setup_teardown(verify_checks_halves, cuda_test_begin, cuda_test_end)};
     return cmocka_run_group_tests(tests, cuda_begin, cuda_end);
 }

@@ -23,11 +23,13 @@ static int64_t padded(int64_t rows) { return (rows + LSE_ROWS - 1) / LSE_ROWS * 
 
 /* ---- definitions ---- */
 
-/* query, key and value in f32. */
-static void widened(ig_array *const *in, ig_array *out[3])
+static ig_dtype wide(const node_native *n) { return n->dtype == IG_F64 ? IG_F64 : IG_F32; }
+
+/* query, key and value in f32, or f64. */
+static void widened(const node_native *n, ig_array *const *in, ig_array *out[3])
 {
     for (int i = 0; i < 3; i++)
-        out[i] = ig_astype(in[i], IG_F32);
+        out[i] = ig_astype(in[i], wide(n));
 }
 
 /* The mask of a node in the form that the op takes, or NULL. */
@@ -64,7 +66,7 @@ static ig_array *define_forward(const node_native *n, ig_array *const *in, int i
 {
     ig_array *x[3];
     ig_array *mask = mask_of(n, in);
-    widened(in, x);
+    widened(n, in, x);
     if (i)
         return logarithms(n, x, mask);
     return exchanged(n, ig_astype(attention_plain(x, mask, n->number[CAUSAL], n->scale), n->dtype));
@@ -82,10 +84,39 @@ static ig_array *define_softmax(const node_native *n, ig_array *const *in, int i
 
 static ig_array *define_gradient(const node_native *n, ig_array *const *in, int i)
 {
-    ig_array *x[3], *grads[3], *g = ig_astype(in[5], IG_F32);
-    widened(in, x);
+    ig_array *x[3], *grads[3], *g = ig_astype(in[5], wide(n));
+    widened(n, in, x);
     ig_array *y = attention_plain(x, NULL, n->number[CAUSAL], n->scale);
     return ig_vjp(&y, &g, 1, x, 3, grads) == IG_OK ? ig_astype(grads[i], n->dtype) : NULL;
+}
+
+/* Weights and gradients of scores that are rounded to f16 lose digits below its smallest normal number. */
+#define LIFTED 0x1p-14
+
+/* Each row of a result is a mean of values with positive weights. */
+static ig_array *size_of_result(const node_native *n, ig_array *const *in, int i)
+{
+    ig_array *v = ig_abs(in[2]), *all = ig_sum(v, IG_AXES(-2), IG_DTYPE_NONE, true);
+    ig_array *const x[] = {in[0], in[1], v, n->number[MASKED] ? in[3] : NULL};
+    return ig_add(n->define(n, x, i), exchanged(n, ig_multiply(all, ig_float(LIFTED))));
+}
+
+/* The gradient of a score is p * (g v^T - the mean of this along the row); all three results are sums over scores. */
+static ig_array *size_of_gradient(const node_native *n, ig_array *const *in, int i)
+{
+    ig_array *q = in[0], *k = in[1], *g = ig_abs(in[5]);
+    ig_array *scores = ig_multiply(ig_matmul(q, ig_matrix_transpose(k)), ig_float(n->scale));
+    if (n->number[CAUSAL])
+        scores =
+            ig_where(ig_tril(ig_ones(ig_shape(scores), IG_BOOL), 0), scores, ig_float(-INFINITY));
+    ig_array *p = ig_maximum(ig_softmax(scores, IG_AXES(-1)), ig_float(LIFTED));
+    if (i == 2)
+        return ig_matmul(ig_matrix_transpose(p), g);
+    ig_array *pulled = ig_matmul(g, ig_matrix_transpose(ig_abs(in[2])));
+    ig_array *means = ig_sum(ig_multiply(p, pulled), IG_AXES(-1), IG_DTYPE_NONE, true);
+    ig_array *size = ig_multiply(p, ig_add(pulled, means));
+    size = ig_multiply(ig_maximum(size, ig_float(LIFTED)), ig_float(n->scale));
+    return i ? ig_matmul(ig_matrix_transpose(size), ig_abs(q)) : ig_matmul(size, ig_abs(k));
 }
 
 /* ---- nodes ---- */
@@ -125,6 +156,7 @@ static ig_status pull(void *context, ig_array *const *in, int n, ig_array *out, 
                               made[1], build_cast(exchanged(&what, g), what.dtype)};
     what.kind = NATIVE_ATTENTION_GRADIENT;
     what.define = define_gradient;
+    what.size = size_of_gradient;
     what.strided = false;
     what.number[BY_ROWS] = 0;
     if (!all[3] || !all[5])
@@ -176,7 +208,8 @@ static bool describe(ig_array *const x[3], int64_t mask, bool causal, double sca
                                   causal, by_rows, mask, softmax},
                        .scale = scale,
                        .strided = true,
-                       .define = softmax ? define_softmax : define_forward};
+                       .define = softmax ? define_softmax : define_forward,
+                       .size = size_of_result};
     return v->shape[last] == q->shape[last] && view_size(q) > 0 && view_size(k) > 0 &&
            native_is_offered(x[0], n);
 }

@@ -39,8 +39,12 @@ typedef struct node_native {
     bool strided;
     bool
         many; /* other results are as right, such as vectors of the other sign: checks leave it out */
-    /* The definition: builds the i-th result from inputs like the node's. For checks. */
+    /* The definition: builds the i-th result from inputs like the node's. For checks. If `dtype` is f64 and so are the
+     * inputs, it computes in f64. */
     ig_array *(*define)(const struct node_native *n, ig_array *const *in, int i);
+    /* The sum of the absolute values of the terms that each element of the i-th result adds up, for the bounds of
+     * checks. NULL: the definition of absolute inputs. */
+    ig_array *(*size)(const struct node_native *n, ig_array *const *in, int i);
     /* Builds all results for inputs with one more leading axis; returns their number, 0 on failure. NULL: vmap computes
      * slice after slice. */
     int (*batched)(const struct node_native *n, ig_array *const *in, ig_array **out);

@@ -196,6 +196,7 @@ typedef enum error_bound_kind {
     BOUND_IN_ORDER, /* a sum of `terms` terms, one after another */
     BOUND_PRODUCT,  /* a product of `terms` factors */
     BOUND_KERNEL,   /* a user's kernel: its sums are unknown, so relative to its largest result */
+    BOUND_NATIVE,   /* native code for halves: size is the sum of its terms */
 } error_bound_kind;
 
 typedef struct error_bound {
@@ -217,7 +218,8 @@ typedef struct error_bound {
 /* True if size is needed. */
 static bool adds_up(const error_bound *b)
 {
-    return b->kind == BOUND_SUM || b->kind == BOUND_RUNNING || b->kind == BOUND_IN_ORDER;
+    return b->kind == BOUND_SUM || b->kind == BOUND_RUNNING || b->kind == BOUND_IN_ORDER ||
+           b->kind == BOUND_NATIVE;
 }
 
 /* The most additions that one of n values takes part in: in its lane, then joining lanes and chunks. */
@@ -255,7 +257,11 @@ static error_bound bound_of(const ig_array *x)
     if (!dtype_is_float(d))
         return b;
     switch (node_program(x)) {
-    case PROGRAM_KERNEL: b.kind = BOUND_KERNEL; break;
+    case PROGRAM_KERNEL:
+        b.kind = dtype_is_half(d) && x->attr.kernel->native && !x->attr.kernel->native->many
+                     ? BOUND_NATIVE
+                     : BOUND_KERNEL;
+        break;
     case PROGRAM_REDUCE: bound_of_fold(&b, x, x->attr.ndim[0]); break;
     case PROGRAM_SCAN: bound_of_fold(&b, x, 1); break;
     case PROGRAM_CONTRACT:
@@ -284,15 +290,34 @@ static error_bound bound_of(const ig_array *x)
     return b;
 }
 
+enum { NATIVE_INPUTS = 8 };
+
+/* The definition of a node of halves, computed in f64, and the sums of the absolute values of its terms. */
+static ig_status define_wide(const checker *c, const ig_array *x, error_bound *b)
+{
+    ig_array *in[NATIVE_INPUTS], *size[NATIVE_INPUTS];
+    node_native n = *x->attr.kernel->native;
+    const int result = (int)x->attr.result;
+    n.dtype = IG_F64;
+    for (int i = 0; i < x->n_in && i < NATIVE_INPUTS; i++) {
+        in[i] = input_again(c, x, i, stand_wide);
+        size[i] = n.size ? in[i] : input_again(c, x, i, stand_size);
+        if (!in[i] || !size[i])
+            return IG_ERR_MEMORY;
+    }
+    b->want = n.define(&n, in, result);
+    b->size = (n.size ? n.size : n.define)(&n, size, result);
+    return ig_eval((ig_array *[]){b->want, b->size}, 2);
+}
+
 /* The definition of a node that native code computes; or, if other results are as right, what the device computed. */
 static ig_array *defined_again(const checker *c, const ig_array *x)
 {
-    enum { INPUTS = 8 };
-    ig_array *in[INPUTS];
+    ig_array *in[NATIVE_INPUTS];
     const node_native *n = x->attr.kernel->native;
     if (n->many)
         return checked_of(c, x)->host;
-    for (int i = 0; i < x->n_in && i < INPUTS; i++)
+    for (int i = 0; i < x->n_in && i < NATIVE_INPUTS; i++)
         if (!(in[i] = input_again(c, x, i, stand_host)))
             return NULL;
     return n->define(n, in, (int)x->attr.result);
@@ -327,19 +352,29 @@ static ig_array *sum_of_inputs(const checker *c, const ig_array *x, stand_in sta
     return sum;
 }
 
+/* The reference of a kernel is the same kernel on the CPU, or the definition. */
+static ig_status compute_kernel_bound(const checker *c, const ig_array *x, error_bound *b)
+{
+    if (b->kind == BOUND_NATIVE) {
+        TRY(define_wide(c, x, b));
+    } else {
+        ig_array *same =
+            x->attr.kernel->native ? defined_again(c, x) : node_again(c, x, b->dtype, stand_host);
+        b->want = b->kind == BOUND_KERNEL ? build_cast(same, IG_F64) : same;
+        TRY(ig_eval(&b->want, 1));
+        if (b->kind != BOUND_KERNEL)
+            return IG_OK;
+    }
+    b->reach = sum_of_inputs(c, x, stand_size);
+    b->ordinary = sum_of_inputs(c, x, stand_ordinary);
+    return ig_eval((ig_array *[]){b->reach, b->ordinary}, 2);
+}
+
 /* Computes the reference of the node and the terms of its bound on the CPU. */
 static ig_status compute_bound(const checker *c, const ig_array *x, error_bound *b)
 {
-    if (x->op == OP_kernel) { /* the reference is the same kernel on the CPU */
-        ig_array *same =
-            x->attr.kernel->native ? defined_again(c, x) : node_again(c, x, b->dtype, stand_host);
-        if (b->kind != BOUND_KERNEL)
-            return b->want = same, ig_eval(&b->want, 1);
-        b->want = build_cast(same, IG_F64);
-        b->reach = sum_of_inputs(c, x, stand_size);
-        b->ordinary = sum_of_inputs(c, x, stand_ordinary);
-        return ig_eval((ig_array *[]){b->want, b->reach, b->ordinary}, 3);
-    }
+    if (x->op == OP_kernel)
+        return compute_kernel_bound(c, x, b);
     const bool by_steps = x->op == OP_nextafter; /* steps depend on the dtype: not in f64 */
     const bool wide = dtype_is_float(b->dtype) && !by_steps;
     ig_array *all[6];
@@ -398,7 +433,7 @@ static double allowance(const measure *m, int64_t i)
     const double want = fabs(m->want[i]), ulp = ulp_of(&m->f, want), n = (double)b->terms;
     const double size = m->size ? m->size[i] : 0;
     const double reference = b->dtype == IG_F64 ? 2 : 1; /* the reference has an error, too */
-    if (adds_up(b) && size > m->adds.max)
+    if (adds_up(b) && (size > m->adds.max || isnan(size)))
         return INFINITY;
     if (b->kind == BOUND_PRODUCT &&
         (m->above[i] > m->adds.max || m->below[i] < m->adds.smallest_normal))
@@ -414,7 +449,10 @@ static double allowance(const measure *m, int64_t i)
                n * (m->lifted ? 1 : m->adds.eps) * m->adds.smallest_normal +
                (m->lifted ? m->lifted[i] - size : 0);
     case BOUND_PRODUCT: return reference * n * m->adds.eps * want + ulp;
-    case BOUND_KERNEL: return 1024 * m->f.eps * m->largest + ulp;
+    case BOUND_KERNEL: /* 1024 roundings of sums, which in halves cancel as in a random walk */
+        return (dtype_is_half(b->dtype) ? 16 : 1024) * m->f.eps * m->largest + ulp;
+    case BOUND_NATIVE: /* each term has up to two factors that are rounded to a half; sums are f32 */
+        return (m->f.eps + 1024 * m->adds.eps) * size + ulp;
     default: return 0;
     }
 }
