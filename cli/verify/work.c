@@ -8,6 +8,7 @@
 #include "progress.h"
 
 #include <assert.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -16,6 +17,9 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
+#ifdef __linux__
+#include <ucontext.h>
+#endif
 #include <unistd.h>
 
 enum {
@@ -179,9 +183,54 @@ bool work_stopped(const work *w) { return atomic_load(&w->s->stop) != 0; }
 
 /* ---- processes ---- */
 
+static const work *faulting; /* of this process, and its number */
+static int faulting_as;
+
+/* The instruction at which a signal came; NULL: unknown. */
+static void *place_of(const void *context)
+{
+#if defined(__linux__) && defined(__x86_64__)
+    return (void *)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+#elif defined(__linux__) && defined(__aarch64__)
+    return (void *)((const ucontext_t *)context)->uc_mcontext.pc;
+#else
+    (void)context;
+    return NULL;
+#endif
+}
+
+/* Notes where the process is, as a file and an offset for addr2line, and ends it by the same signal. */
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+    const int i = atomic_load(&faulting->s->at[faulting_as]);
+    char *const place = place_of(context);
+    Dl_info at;
+    (void)info;
+    if (i >= 0 && place && dladdr(place, &at) && at.dli_fname)
+        snprintf(faulting->s->unit[i].text, TEXT_BYTES / 2, "%s+0x%zx", at.dli_fname,
+                 (size_t)(place - (char *)at.dli_fbase));
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* A fault may be rare, so that it cannot be repeated in a debugger. Handlers of others, such as a sanitizer, stay. */
+static void catch_faults(const work *w, int number)
+{
+    static const int faults[] = {SIGFPE, SIGILL, SIGBUS, SIGSEGV, SIGABRT};
+    const struct sigaction ours = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+    faulting = w;
+    faulting_as = number;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        struct sigaction before;
+        if (sigaction(faults[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+            sigaction(faults[i], &ours, NULL);
+    }
+}
+
 static _Noreturn void worker(work *w, int number)
 {
     const pid_t parent = getppid();
+    catch_faults(w, number);
     while (!work_stopped(w) && !atomic_load(&w->s->n_device) && getppid() == parent)
         sleep_ms(2);
     if (work_stopped(w) || getppid() != parent || !w->o.open(w->o.context))
@@ -216,9 +265,12 @@ static bool ended(work *w, int number, int status)
         atomic_fetch_add(&w->s->failed, 1);
         if (!u->name[0])
             snprintf(u->name, sizeof u->name, "none");
-        snprintf(u->text, sizeof u->text, "the process that checked it ended with %s %d",
+        char where[TEXT_BYTES / 2]; /* see on_fault */
+        snprintf(where, sizeof where, "%s", u->text);
+        snprintf(u->text, sizeof u->text, "the process that checked it ended with %s %d%s%s",
                  WIFSIGNALED(status) ? "signal" : "code",
-                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+                 where[0] ? " at " : "", where);
         record_add(w, i);
         atomic_store(&u->state, UNIT_DONE);
         atomic_fetch_add(&w->s->done, 1);
