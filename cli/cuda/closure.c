@@ -23,7 +23,7 @@ typedef struct lambda {
     int bracket;                 /* its '[' */
     char name[64];               /* of its struct */
     int params, body, arrow;
-    bool is_mutable, all, on_host; /* on_host: it is also __host__ */
+    bool is_mutable, all, on_host; /* on_host: the host may call it */
     int n_autos;
     names captured;
     int values[NAMES_MOST], ends[NAMES_MOST]; /* of "[a = b + 1]": tokens; else -1 */
@@ -347,7 +347,7 @@ int closure_rewrite(rewriter *r, const declaration *function, int i)
     lambda l = {.s = s, .text = r->text, .function = function, .bracket = i};
     for (int k = s->at[i].pair + 1; s->at[k].kind == TOKEN_NAME; k++)
         flags |= name_flags(&s->at[k]);
-    l.on_host = flags & IS_HOST;
+    l.on_host = flags & IS_HOST || strstr(r->text, "<thrust/"); /* its algorithms run on the host */
     if (s->at[i].pair < i || !(flags & IS_DEVICE) || !r->is_unit || r->directive ||
         !read_captures(&l) || !read_head(&l) || has_pack(&l) || (l.on_host && has_directive(&l)))
         return i;

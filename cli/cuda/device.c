@@ -32,7 +32,7 @@ static const char std_names[] = "forward initializer_list move";
 static const char headers[] =
     "cooperative_groups.h cooperative_groups/ crt/ cub/ cuComplex.h cuda/ cuda_awbarrier* "
     "cuda_bf16.h cuda_fp* cuda_pipeline* curand_kernel.h curand_* cute/ cutlass/ "
-    "math_constants.h mma.h nv/ thrust/";
+    "math_constants.h mma.h nv/";
 
 /* Marks the names of a text. For those in its namespace std, adds the names that macros compose to `composed`. */
 static void mark_names(rewrite_job *job, const char *text, unsigned flags, str *composed)

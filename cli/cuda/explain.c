@@ -35,7 +35,7 @@ static const struct {
      "cudaFreeMipmapped cudaGetMipmapped cudaResourceView cudaArraySparse texture surface"},
     {&library,
      "cublas CUBLAS cufft CUFFT curand CURAND cusparse CUSPARSE cusolver CUSOLVER cudnn CUDNN "
-     "nvrtc NVRTC nvJitLink nccl thrust"},
+     "nvrtc NVRTC nvJitLink nccl"},
     {&driver, "cudaDevResource CUDA_SUCCESS CUDA_ERROR"}};
 
 static bool begins(const char *name, size_t bytes, const char *prefix)

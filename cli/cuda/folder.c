@@ -33,9 +33,8 @@ int folder_write(const command *c, const char *folder, const char *name, const v
 {
     str path = {0};
     str_printf(&path, "%s/%s", folder, name);
-    char *slash = strrchr(path.s + strlen(folder) + 1, '/');
-    if (slash) { /* cooperative_groups/reduce.h */
-        *slash = 0;
+    for (char *slash = path.s + strlen(folder) + 1; (slash = strchr(slash, '/')); slash++) {
+        *slash = 0; /* cooperative_groups/reduce.h */
         mkdir(path.s, 0755);
         *slash = '/';
     }

@@ -27,6 +27,11 @@
     FILE(ingot_graphs_h, "ingot_graphs.h", "cli/cuda/include/ingot_graphs.h") \
     FILE(ingot_functions_h, "ingot_functions.h", "cli/cuda/include/ingot_functions.h") \
     FILE(ingot_math_h, "ingot_math.h", "cli/cuda/include/ingot_math.h") \
+    FILE(ingot_thrust_h, "ingot_thrust.h", "cli/cuda/include/ingot_thrust.h") \
+    FILE(ingot_thrust_iterators_h, "ingot_thrust_iterators.h", \
+         "cli/cuda/include/ingot_thrust_iterators.h") \
+    FILE(ingot_thrust_algorithms_h, "ingot_thrust_algorithms.h", \
+         "cli/cuda/include/ingot_thrust_algorithms.h") \
     FILE(cuda_fp16_h, "cuda_fp16.h", "cli/cuda/include/cuda_fp16.h") \
     FILE(cuda_bf16_h, "cuda_bf16.h", "cli/cuda/include/cuda_bf16.h") \
     FILE(helper_timer_h, "helper_timer.h", "cli/cuda/include/helper_timer.h") \
@@ -78,17 +83,30 @@ static const char *const same[] = {
     "surface_indirect_functions.h", "surface_types.h", "texture_fetch_functions.h",
     "texture_indirect_functions.h", "texture_types.h", "vector_functions.h", "vector_types.h"};
 
-static const char runtime[] = "#include \"cuda_runtime.h\"\n";
+static const char *const of_thrust[] = {
+#define HEADER(name) name,
+#include "compiler/pp/thrust.def"
+#undef HEADER
+};
 
-enum { FILES = sizeof files / sizeof *files, SAME = sizeof same / sizeof *same };
+static const char runtime[] = "#include \"cuda_runtime.h\"\n";
+static const char thrust[] = "#include \"ingot_thrust.h\"\n";
+
+enum {
+    FILES = sizeof files / sizeof *files,
+    SAME = FILES + sizeof same / sizeof *same,
+    THRUST = SAME + sizeof of_thrust / sizeof *of_thrust
+};
 
 cuda_header cuda_header_at(int i)
 {
     if (i < FILES)
         return (cuda_header){files[i].name, files[i].text, (size_t)*files[i].bytes,
                              strcmp(files[i].name, "curand_kernel.h") == 0};
-    if (i < FILES + SAME)
+    if (i < SAME)
         return (cuda_header){same[i - FILES], runtime, sizeof runtime - 1, false};
+    if (i < THRUST)
+        return (cuda_header){of_thrust[i - SAME], thrust, sizeof thrust - 1, false};
     return (cuda_header){NULL, NULL, 0, false};
 }
 

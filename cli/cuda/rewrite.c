@@ -169,14 +169,36 @@ static bool is_host_code(const cuda_list *s, const declaration *d)
     return d->flags & IS_CONSTEXPR;
 }
 
+/* True for the operator() of a program with Thrust, whose algorithms call it on the host, if its body names nothing that only
+ * devices have. */
+static bool is_for_thrust(const rewriter *r, const declaration *d)
+{
+    const cuda_token *t = r->s->at;
+    int i = d->first;
+    while (i < d->params && t[i].keyword != KEYWORD_operator)
+        i++;
+    if (i + 3 != d->params || t[i + 1].kind != TOKEN_LPAREN || !strstr(r->text, "<thrust/"))
+        return false;
+    for (i = d->body; i < d->end; i++)
+        if (t[i].kind == TOKEN_NAME && t[i].name &&
+            (name_flags(&t[i]) & NAMES_DEVICE_ONLY || strncmp(t[i].name->text, "__", 2) == 0 ||
+             strncmp(t[i].name->text, "atomic", 6) == 0 ||
+             token_in(&t[i], "threadIdx blockIdx blockDim gridDim asm")))
+            return false;
+    return true;
+}
+
 /* Removes the body of a function that the host cannot call. It constructs its copies of device variables, so a
  * constructor does nothing instead, or is only declared if it has initializers. */
 static void remove_body(rewriter *r, const declaration *d)
 {
     const cuda_list *s = r->s;
+    if (is_for_thrust(r, d))
+        return;
     if (!is_constructor(s, d))
         str_puts(rewrite_edit_add(r, s->at[d->body].at, s->at[d->end].end),
-                 "{ __builtin_trap(); }");
+                 strstr(r->text, "<thrust/") ? "{ ::thrust::ig_device_only(); }"
+                                             : "{ __builtin_trap(); }");
     else if (!is_host_code(s, d))
         str_puts(
             rewrite_edit_add(r, s->at[d->colon >= 0 ? d->colon : d->body].at, s->at[d->end].end),

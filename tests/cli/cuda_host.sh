@@ -261,13 +261,18 @@ program() { printf '#include <cuda.h>\n%s\n__global__ void k() {}\nint main()\n{
 program graph.cu '' 'cudaGraphDebugDotPrint(0, "g.dot", 0);'
 program texture.cu 'texture<float, 2> t;' 'cudaBindTexture(0, t, 0, 0);'
 program driver.cu '' 'CUgraph g; cuGraphCreate(&g, 0);'
-program library.cu '#include <thrust/device_vector.h>' 'thrust::device_vector<int> v(3);'
+program library.cu '#include <thrust/async/sort.h>' ''
+program functor.cu '#include <thrust/device_vector.h>
+#include <thrust/for_each.h>
+struct add { int *p; __device__ void operator()(int i) const { atomicAdd(p, i); } };' \
+    'thrust::device_vector<int> v(3); thrust::for_each(v.begin(), v.end(), add{v.data().get()});'
 program blas.cu '#include <cublas_v2.h>' 'cublasHandle_t h; cublasCreate(&h);'
 program call.cu '' 'cudaNoSuchCall(1);'
 check 'a part of CUDA graphs' refused 'graph.cu:6: this part of CUDA graphs is not supported (cudaGraphDebugDotPrint' graph.cu
 check 'texture references' refused 'texture.cu:2: texture references, mipmaps and views are not supported' texture.cu
 check 'the driver API' refused 'driver.cu:6: this part of the CUDA driver API is not supported' driver.cu
-check 'thrust' refused 'library.cu:2:10: error: ' library.cu
+check 'a header of Thrust that is not here' refused 'library.cu:2:10: error: ' library.cu
+check 'a functor of Thrust with atomics' gives 134 '*functions of algorithms run on the host here*' functor.cu
 check 'cuBLAS' refused 'blas.cu:2:10: error: ' blas.cu
 check 'a call that is not here' refused 'is not supported (cudaNoSuchCall)' call.cu
 program own.cu '' 'graph_of_mine(3);'

@@ -139,10 +139,10 @@ static void test_mistakes(void **state)
          "a.cu:5:9: error: #define expects the name of a macro, found something else\n"
          "    #define 1\n"
          "            ^\n"},
-        {"#include <thrust/sort.h>\n", "",
-         "a.cu:1:10: error: 'thrust/sort.h' belongs to Thrust, which is not part of Ingot "
+        {"#include <thrust/next.h>\n", "",
+         "a.cu:1:10: error: 'thrust/next.h' belongs to Thrust, which is not part of Ingot "
          "[IG-LIB]\n"
-         "    #include <thrust/sort.h>\n"
+         "    #include <thrust/next.h>\n"
          "             ^~~~~~~~~~~~~~~\n"
          "  do:  write the step as a kernel (examples/cuda has reductions, scans and histograms), "
          "do it "
