@@ -26,6 +26,19 @@ struct array {
     }
 };
 
+/* A pointer to a member of type ig_t of a class: its offset, or -1. */
+template <typename ig_t, typename ig_c>
+struct ig_member {
+    long long ig_at;
+    __host__ __device__ bool operator==(const ig_member &ig_o) const { return ig_at == ig_o.ig_at; }
+    __host__ __device__ bool operator!=(const ig_member &ig_o) const { return ig_at != ig_o.ig_at; }
+};
+template <typename ig_t, typename ig_c, typename ig_o>
+__device__ inline ig_t &ig_member_of(ig_o &ig_x, ig_member<ig_t, ig_c> ig_m)
+{
+    return *(ig_t *)((char *)&ig_x + ig_m.ig_at);
+}
+
 template <typename ig_t, typename ig_u>
 struct pair {
     typedef ig_t first_type;

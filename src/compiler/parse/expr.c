@@ -650,7 +650,11 @@ static kernel_expr *parse_prefix(parser *p)
         function_decl *own = methods_of(p, e->type, "operator*");
         return own ? call_method(p, e, own, place, NULL, 0) : expr_deref(p, place, e);
     }
-    case TOKEN_AMP: p->t++; return expr_address(p, place, parse_unary(p));
+    case TOKEN_AMP: {
+        p->t++;
+        kernel_expr *member = accept_member_address(p);
+        return member ? member : expr_address(p, place, parse_unary(p));
+    }
     case TOKEN_INCREMENT:
     case TOKEN_DECREMENT: {
         const bool up = (p->t++)->kind == TOKEN_INCREMENT;
@@ -681,7 +685,7 @@ static int next_precedence(const parser *p)
 static kernel_expr *parse_binary(parser *p, int least)
 {
     const uint32_t chain = p->chain;
-    kernel_expr *a = parse_unary(p);
+    kernel_expr *a = parse_pointed(p);
     for (;;) {
         const int level = next_precedence(p);
         if (level < least || !level)

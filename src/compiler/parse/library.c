@@ -97,7 +97,8 @@ static const struct {
      "surf2Dread surf2Dwrite surf3Dread surf3Dwrite surf1DLayeredread surf1DLayeredwrite "
      "surf2DLayeredread surf2DLayeredwrite surfCubemapread surfCubemapwrite"},
     {PART_types,
-     "array pair make_pair make_unsigned make_unsigned_t make_signed make_signed_t "
+     "array pair ig_member ig_member_of make_pair make_unsigned make_unsigned_t make_signed "
+     "make_signed_t "
      "integral_constant "
      "bool_constant true_type false_type void_t remove_reference remove_reference_t "
      "remove_volatile "

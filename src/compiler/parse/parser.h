@@ -543,6 +543,8 @@ bool base_is_empty(const kernel_type *from, const kernel_type *to); /* a base wi
 void parse_outside_method(parser *p, const specifiers *s, const kernel_type *type);
 bool accept_outside_constructor(parser *p);
 const kernel_type *struct_instance(parser *p, kernel_syntax *s, kernel_place place);
+/* The same with these arguments, one for each parameter. */
+const kernel_type *struct_made(parser *p, kernel_syntax *s, template_list all, kernel_place place);
 /* All arguments of a struct template; missing ones get their defaults. */
 template_list struct_arguments(parser *p, const kernel_syntax *s, const template_arg *args,
                                uint32_t n, kernel_place place);
@@ -920,6 +922,16 @@ void outside_leave(parser *p, parser_outside back);
 void parse_file(parser *p);
 /* The token after the declaration at t: after its semicolon or the braces of its body. */
 const kernel_token *declaration_end(const kernel_token *t);
+/* ---- pointed.c: pointers to members ---- */
+
+/* True at "C::*"; its type, of a member of this type, and p->t after it. */
+bool at_member_pointer(const parser *p);
+const kernel_type *parse_member_pointer(parser *p, const kernel_type *of);
+/* At "C::m" after '&', for a member that is no function: the pointer to it; else NULL. */
+kernel_expr *accept_member_address(parser *p);
+/* A unary expression and what ".*" and "->*" select of it. */
+kernel_expr *parse_pointed(parser *p);
+
 /* The number of "auto"s among the parameters of the function declared at t. If there are any, it is a template.
  * made, if not NULL, gets the concept, or NULL, of each of the first TEMPLATE_MOST, and whether it is a pack. */
 uint32_t function_autos(const kernel_token *t, template_param *made);

@@ -156,6 +156,10 @@ symbol *parse_name(parser *p, const kernel_token **last)
             return NULL;
         }
         p->t++;
+        if (at(p, TOKEN_STAR) && p->t[-3].kind == TOKEN_LPAREN)
+            parser_fail_do(p, p->t->place,
+                           "use a lambda, or a pointer to a function that takes the object",
+                           "pointers to member functions are not supported");
     }
 }
 

@@ -267,7 +267,12 @@ const kernel_type *struct_instance(parser *p, kernel_syntax *syntax, kernel_plac
     if (!at(p, TOKEN_LT))
         parser_fail(p, place, "template '%s' needs arguments in '<>'", syntax->name->text);
     const uint32_t n = parse_template_args(p, &args);
-    const template_list all = struct_arguments(p, syntax, args, n, place);
+    return struct_made(p, syntax, struct_arguments(p, syntax, args, n, place), place);
+}
+
+const kernel_type *struct_made(parser *p, kernel_syntax *syntax, template_list all,
+                               kernel_place place)
+{
     if (syntax->alias)
         return alias_instance(p, syntax, all);
     for (kernel_syntax *i = syntax->instances; i; i = i->next)

@@ -439,6 +439,9 @@ declarator parse_declarator(parser *p, const kernel_type *base)
                 parser_fail(p, d.place, "there is no pointer to a reference");
             base = type_qualify(p->types, type_pointer(p->types, base),
                                 pointer_quals(p, &d.is_restrict));
+        } else if (at_member_pointer(p)) {
+            base = type_qualify(p->types, parse_member_pointer(p, base),
+                                pointer_quals(p, &d.is_restrict));
         } else if (at(p, TOKEN_AMP) || at(p, TOKEN_AND_AND)) {
             d.is_forwarding = (p->t++)->kind == TOKEN_AND_AND;
             if (base->kind == TYPE_VOID)
