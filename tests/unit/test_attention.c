@@ -301,11 +301,62 @@ static void exponentials_are_exact(void **unused)
 #endif
 }
 
+/* Gradients of query, key and value, one after another, of a causal or whole product of strided operands. */
+static void gradients_of(ig_math math, bool causal, int64_t rows, int64_t keys, int64_t width,
+                         float *out)
+{
+    const char *const seed = "qkvg";
+    ig_array *x[4], *grads[3];
+    assert_int_equal(ig_set_math(math), IG_OK);
+    for (int i = 0; i < 4; i++) {
+        const int64_t n = i == 1 || i == 2 ? keys : rows;
+        x[i] = ig_permute_dims(ig_normal(ig_key((uint64_t)seed[i], NULL),
+                                         IG_SHAPE(N, n, HEADS, width), IG_F32, NULL, NULL),
+                               IG_AXES(0, 2, 1, 3));
+    }
+    ig_array *y = ig_scaled_dot_product_attention(x[0], x[1], x[2], NULL, causal, 0);
+    assert_int_equal(ig_vjp(&y, &x[3], 1, x, 3, grads), IG_OK);
+    char *told = ig_explain(grads, 3);
+    const attend_level *level = cpu_level_now()->attend;
+    const bool offered = math == IG_MATH_STRICT && level->is_faster && level->grad_f32;
+    assert_int_equal(strstr(told, "attention gradient") != NULL, offered);
+    ig_free(told);
+    for (int i = 0; i < 3; i++) {
+        const size_t bytes = (size_t)ig_size(grads[i]) * sizeof *out;
+        if (ig_read(grads[i], out, bytes) != IG_OK)
+            fail_msg("%s", ig_error(NULL));
+        out += ig_size(grads[i]);
+    }
+    assert_int_equal(ig_set_math(IG_MATH_STRICT), IG_OK);
+}
+
+/* The gradient agrees with that of the definition, which mode `same` computes. */
+static void gradients_are_right(void **unused)
+{
+    (void)unused;
+    enum { MOST = 3 * N * HEADS * 100 * 70 };
+    static float got[MOST], want[MOST];
+    static const int64_t sizes[][3] = {
+        {8, 8, 4}, {33, 33, 40}, {100, 70, 16}, {40, 100, 33}, {70, 70, 64}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int causal = 0; causal < 2; causal++) {
+            const int64_t rows = sizes[i][0], keys = sizes[i][1], width = sizes[i][2];
+            ig_scope_begin();
+            gradients_of(IG_MATH_STRICT, causal, rows, keys, width, got);
+            gradients_of(IG_MATH_SAME, causal, rows, keys, width, want);
+            ig_scope_end();
+            for (int64_t k = 0; k < N * HEADS * (rows + 2 * keys) * width; k++)
+                if (fabsf(got[k] - want[k]) > 4e-6f * (1 + fabsf(want[k])))
+                    fail_msg("%d rows, %d keys, width %d, causal %d, element %d: %.9g, not %.9g",
+                             (int)rows, (int)keys, (int)width, causal, (int)k, got[k], want[k]);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lanes_are_right), cmocka_unit_test(matrices_are_right),
-        cmocka_unit_test(limits_are_offered), cmocka_unit_test(f32_has_the_bits_of_the_definition),
-        cmocka_unit_test(exponentials_are_exact)};
+        cmocka_unit_test(lanes_are_right),     cmocka_unit_test(matrices_are_right),
+        cmocka_unit_test(limits_are_offered),  cmocka_unit_test(f32_has_the_bits_of_the_definition),
+        cmocka_unit_test(gradients_are_right), cmocka_unit_test(exponentials_are_exact)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,10 @@
  *
  *   "attention"           query, key, value (, mask)         -> result, lse
  *   "attention gradient"  query, key, value, result, lse, g  -> gradients of query, key and value
+ *                         query, key, value, g               -> the same, on a device that has no lse: "alone"
  *
  * The numbers of the nodes are: products, rows, keys, elements of a row, whether it is causal, whether the result
- * is stored by rows, the kind of the mask, and whether a row that attends to nothing is NaN. "By rows" is set if the query is a view (N, heads, rows, elements) of memory in the order (N, rows,
+ * is stored by rows, the kind of the mask, whether a row that attends to nothing is NaN, and whether a gradient is alone. "By rows" is set if the query is a view (N, heads, rows, elements) of memory in the order (N, rows,
  * heads, elements), as the result of a projection is. The result then has this order too, and neither is copied.
  * With a mask of kind 2, it is added to the scores; see attention_softmax. With a mask of kind 1, (N, keys) of bool, rows attend only to keys where it is true, and the gradient is the definition's.
  * lse (products, rows padded to a multiple of LSE_ROWS) has the base 2 logarithm of the softmax sum of each row. It is
@@ -17,7 +18,15 @@
 #include <math.h>
 #include <string.h>
 
-enum { LSE_ROWS = 64, CAUSAL = 4, BY_ROWS = 5, MASKED = 6, MASK_ADDED = 2, UNDEFINED = 7 };
+enum {
+    LSE_ROWS = 64,
+    CAUSAL = 4,
+    BY_ROWS = 5,
+    MASKED = 6,
+    MASK_ADDED = 2,
+    UNDEFINED = 7,
+    ALONE = 8
+};
 
 static int64_t padded(int64_t rows) { return (rows + LSE_ROWS - 1) / LSE_ROWS * LSE_ROWS; }
 
@@ -82,9 +91,15 @@ static ig_array *define_softmax(const node_native *n, ig_array *const *in, int i
     return exchanged(n, ig_matmul(ig_softmax(scores, IG_AXES(-1)), in[2]));
 }
 
+/* The gradient of the result, an input of the node of gradients. */
+static ig_array *gradient_in(const node_native *n, ig_array *const *in)
+{
+    return in[n->number[ALONE] ? 3 : 5];
+}
+
 static ig_array *define_gradient(const node_native *n, ig_array *const *in, int i)
 {
-    ig_array *x[3], *grads[3], *g = ig_astype(in[5], wide(n));
+    ig_array *x[3], *grads[3], *g = ig_astype(gradient_in(n, in), wide(n));
     widened(n, in, x);
     ig_array *y = attention_plain(x, NULL, n->number[CAUSAL], n->scale);
     return ig_vjp(&y, &g, 1, x, 3, grads) == IG_OK ? ig_astype(grads[i], n->dtype) : NULL;
@@ -104,7 +119,7 @@ static ig_array *size_of_result(const node_native *n, ig_array *const *in, int i
 /* The gradient of a score is p * (g v^T - the mean of this along the row); all three results are sums over scores. */
 static ig_array *size_of_gradient(const node_native *n, ig_array *const *in, int i)
 {
-    ig_array *q = in[0], *k = in[1], *g = ig_abs(in[5]);
+    ig_array *q = in[0], *k = in[1], *g = ig_abs(gradient_in(n, in));
     ig_array *scores = ig_multiply(ig_matmul(q, ig_matrix_transpose(k)), ig_float(n->scale));
     if (n->number[CAUSAL])
         scores =
@@ -123,6 +138,8 @@ static ig_array *size_of_gradient(const node_native *n, ig_array *const *in, int
 
 static ig_status pull(void *context, ig_array *const *in, int n, ig_array *out, ig_array *g,
                       ig_array **grads);
+static ig_status pull_alone(void *context, ig_array *const *in, int n, ig_array *out, ig_array *g,
+                            ig_array **grads);
 
 /* result, lse */
 static ig_status forward(const node_native *n, ig_array *const *x, ig_array *out[2])
@@ -137,8 +154,36 @@ static ig_status forward(const node_native *n, ig_array *const *x, ig_array *out
     node_native gradient = *n;
     gradient.kind = NATIVE_ATTENTION_GRADIENT;
     const bool masked = n->number[MASKED] != 0, pulls = native_is_offered(x[0], &gradient);
-    return native_apply(n, x, masked ? 4 : 3, shapes, pulls ? 2 : 1, pulls && !masked ? pull : NULL,
-                        out);
+    gradient.number[ALONE] = 1;
+    const ig_pullback rule = masked                               ? NULL
+                             : pulls                              ? pull
+                             : native_is_offered(x[0], &gradient) ? pull_alone
+                                                                  : NULL;
+    return native_apply(n, x, masked ? 4 : 3, shapes, pulls ? 2 : 1, rule, out);
+}
+
+/* The gradients of query, key and value, by a node with these inputs. */
+static ig_status gradients(node_native *what, ig_array *const *in, int n, ig_array **grads)
+{
+    native_shape shapes[3];
+    what->kind = NATIVE_ATTENTION_GRADIENT;
+    what->define = define_gradient;
+    what->size = size_of_gradient;
+    what->number[BY_ROWS] = 0;
+    for (int i = 0; i < 3; i++)
+        shapes[i] = (native_shape){what->dtype, in[i]->view.ndim, in[i]->view.shape, 0};
+    return native_apply(what, in, n, shapes, 3, NULL, grads);
+}
+
+static ig_status pull_alone(void *context, ig_array *const *in, int n, ig_array *out, ig_array *g,
+                            ig_array **grads)
+{
+    node_native what = *native_of(context);
+    (void)n;
+    (void)out;
+    ig_array *const all[4] = {in[0], in[1], in[2], build_cast(exchanged(&what, g), what.dtype)};
+    what.number[ALONE] = 1;
+    return all[3] ? gradients(&what, all, 4, grads) : error_waiting(IG_ERR_MEMORY);
 }
 
 /* Builds the forward node again, to get lse: an evaluation of both computes it once. */
@@ -147,23 +192,16 @@ static ig_status pull(void *context, ig_array *const *in, int n, ig_array *out, 
 {
     node_native what = *native_of(context);
     ig_array *made[2];
-    native_shape shapes[3];
     (void)n;
     (void)out;
     TRY(forward(&what, in, made));
     ig_array *const all[6] = {in[0],   in[1],
                               in[2],   exchanged(&what, made[0]),
                               made[1], build_cast(exchanged(&what, g), what.dtype)};
-    what.kind = NATIVE_ATTENTION_GRADIENT;
-    what.define = define_gradient;
-    what.size = size_of_gradient;
-    what.strided = false;
-    what.number[BY_ROWS] = 0;
     if (!all[3] || !all[5])
         return error_waiting(IG_ERR_MEMORY);
-    for (int i = 0; i < 3; i++)
-        shapes[i] = (native_shape){what.dtype, in[i]->view.ndim, in[i]->view.shape, 0};
-    return native_apply(&what, all, 6, shapes, 3, NULL, grads);
+    what.strided = false;
+    return gradients(&what, all, 6, grads);
 }
 
 /* True if the leading axes are equal, so that products pair one to one. */

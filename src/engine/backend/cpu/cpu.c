@@ -1,6 +1,6 @@
 /* The CPU backend: a table of cores, one for each kind of program. A launch returns when it is
  * done. */
-#include "engine/backend/cpu/cpu.h"
+#include "engine/backend/cpu/attention_grad.h"
 
 #include "engine/backend/cpu/contract/blas.h"
 #include "engine/backend/cpu/gang/kernel.h"
@@ -26,19 +26,30 @@ typedef struct core {
 
 static bool is_lapack(const program *p) { return cpu_lapack_runs(p->kernel->native); }
 
+static bool is_attention_grad(const program *p)
+{
+    return cpu_attention_grad_runs(p->kernel->native);
+}
+
 static size_t native_scratch(const program *p)
 {
-    return is_lapack(p) ? 0 : cpu_attention_scratch(p);
+    return is_lapack(p)           ? 0
+           : is_attention_grad(p) ? cpu_attention_grad_scratch(p)
+                                  : cpu_attention_scratch(p);
 }
 
 static void *native_plan(const program *p)
 {
-    return is_lapack(p) ? cpu_lapack_plan(p) : cpu_attention_plan(p);
+    return is_lapack(p)           ? cpu_lapack_plan(p)
+           : is_attention_grad(p) ? cpu_attention_grad_plan(p)
+                                  : cpu_attention_plan(p);
 }
 
 static ig_status native_launch(const program *p, const binding *b)
 {
-    return is_lapack(p) ? cpu_lapack(p, b) : cpu_attention(p, b);
+    return is_lapack(p)           ? cpu_lapack(p, b)
+           : is_attention_grad(p) ? cpu_attention_grad(p, b)
+                                  : cpu_attention(p, b);
 }
 
 static const core cores[] = {
@@ -168,7 +179,7 @@ static const char *core_name(const program *p)
 static bool offers(const backend *dev, const node_native *n)
 {
     (void)dev;
-    return cpu_attention_offers(n) || cpu_lapack_offers(n);
+    return cpu_attention_offers(n) || cpu_attention_grad_offers(n) || cpu_lapack_offers(n);
 }
 
 /* The engine launches programs of such nodes like all others. */

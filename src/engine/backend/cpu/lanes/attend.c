@@ -32,14 +32,18 @@ _Static_assert((int)GROUPS *(int)ROWS <= (int)ATTEND_ROWS_MOST, "see attend.h");
 /* ---- products ---- */
 
 #if !defined(__aarch64__)
-/* c[r * ROWS + l] = (or += if add) the sum over i < n of a[r * a_row + i * a_point] * b[i * ROWS + l], for r < rows, a
+/* What becomes of a sum: it replaces the old one, is added to it, or goes on from it, one product after another. */
+enum { REPLACE, ADD, GO_ON };
+
+/* c[r * ROWS + l] becomes the sum over i < n of a[r * a_row + i * a_point] * b[i * ROWS + l], for r < rows, a
  * constant of at most TILE. Each register is a separate variable, as in gemm_tile.inc. */
 INLINE void tile_sum(int rows, int64_t n, const float *a, int64_t a_row, int64_t a_point,
-                     const float *b, float *c, bool add)
+                     const float *b, float *c, int how)
 {
     const simd_f32 zero = {0};
 #define START(r) \
-    simd_f32 x##r = zero, y##r = zero; \
+    simd_f32 x##r = how == GO_ON && r < rows ? simd_of_f32(c + r * ROWS) : zero; \
+    simd_f32 y##r = how == GO_ON && r < rows ? simd_of_f32(c + r * ROWS + LANES) : zero; \
     const float *a##r = a + (r < rows ? r : 0) * a_row;
     EACH(START)
     SIMD_UNROLL_2
@@ -57,8 +61,8 @@ INLINE void tile_sum(int rows, int64_t n, const float *a, int64_t a_row, int64_t
 #define FINISH(r) \
     if (r < rows) { \
         float *to = c + r * ROWS; \
-        simd_keep_f32(to, add ? simd_of_f32(to) + x##r : x##r); \
-        simd_keep_f32(to + LANES, add ? simd_of_f32(to + LANES) + y##r : y##r); \
+        simd_keep_f32(to, how == ADD ? simd_of_f32(to) + x##r : x##r); \
+        simd_keep_f32(to + LANES, how == ADD ? simd_of_f32(to + LANES) + y##r : y##r); \
     }
     EACH(FINISH)
 #undef START
@@ -68,13 +72,13 @@ INLINE void tile_sum(int rows, int64_t n, const float *a, int64_t a_row, int64_t
 
 /* The same for any number of rows. */
 INLINE void product(int64_t rows, int64_t n, const float *a, int64_t a_row, int64_t a_point,
-                    const float *b, float *c, bool add)
+                    const float *b, float *c, int how)
 {
     int64_t r = 0;
     for (; r + TILE <= rows; r += TILE)
-        tile_sum(TILE, n, a + r * a_row, a_row, a_point, b, c + r * ROWS, add);
+        tile_sum(TILE, n, a + r * a_row, a_row, a_point, b, c + r * ROWS, how);
     for (; r < rows; r++)
-        tile_sum(1, n, a + r * a_row, a_row, a_point, b, c + r * ROWS, add);
+        tile_sum(1, n, a + r * a_row, a_row, a_point, b, c + r * ROWS, how);
 }
 #endif
 
@@ -350,19 +354,124 @@ static void rows_f32(const attend_rows *a)
         turn_out(&group[g].a, group[g].result, group[g].sum);
 }
 #else
+/* The weighted sums of values: to[e * ROWS + l] for element e. */
+static void sum_values(const attend_rows *a, const float *values, int64_t row, const float *weights,
+                       float *to)
+{
+    const int64_t size = product_block(a->keys, PRODUCT_K);
+    for (int64_t j = 0; j < a->seen; j += size) {
+        const int64_t n = a->seen - j < size ? a->seen - j : size;
+        const float *from = values + j * row, *by = weights + j * ROWS;
+        if (j == 0)
+            product(a->width, n, from, 1, row, by, to, REPLACE);
+        else
+            product(a->width, n, from, 1, row, by, to, ADD);
+    }
+}
+
 static void rows_f32(const attend_rows *a)
 {
     float *query = a->scratch, *sum = query + a->width * ROWS;
     float *most = sum + (FOLD_LANES + ATTEND_CHUNKS) * ROWS;
     float *result = most + ROWS, *scores = result + a->width * ROWS;
-    const int64_t size = product_block(a->keys, PRODUCT_K);
     turn_in(a, query);
-    product(a->seen, a->width, a->k, a->k_row, 1, query, scores, false);
+    product(a->seen, a->width, a->k, a->k_row, 1, query, scores, REPLACE);
     weigh(a, scores, most, sum);
-    for (int64_t j = 0; j < a->seen; j += size)
-        product(a->width, a->seen - j < size ? a->seen - j : size, a->v + j * a->v_row, 1, a->v_row,
-                scores + j * ROWS, result, j > 0);
+    sum_values(a, a->v, a->v_row, scores, result);
     turn_out(a, result, sum);
+}
+
+/* ---- the gradient ---- */
+
+/* Blocks of ROWS columns, which are padded with zeros: to[(e / ROWS * ROWS + i) * ROWS + e % ROWS] = from[i * row + e]. */
+static void cut_columns(float *to, const float *from, int64_t row, int64_t rows, int64_t width)
+{
+    for (int64_t e = 0; e < width; e += ROWS, to += ROWS * ROWS) {
+        const int64_t n = width - e < ROWS ? width - e : ROWS;
+        for (int64_t i = 0; i < rows; i++) {
+            memcpy(to + i * ROWS, from + i * row + e, (size_t)n * sizeof *to);
+            memset(to + i * ROWS + n, 0, (size_t)(ROWS - n) * sizeof *to);
+        }
+    }
+}
+
+/* The inverse, for sums whose blocks have `keys` rows. */
+static void join_columns(float *to, const float *from, int64_t keys, int64_t width)
+{
+    for (int64_t e = 0; e < width; e += ROWS, from += keys * ROWS)
+        for (int64_t j = 0; j < keys; j++)
+            memcpy(to + j * width + e, from + j * ROWS,
+                   (size_t)(width - e < ROWS ? width - e : ROWS) * sizeof *to);
+}
+
+/* sums of a key += the rows, times their weights for that key; one row after another. */
+static void add_products(const attend_rows *a, const float *weights, const float *rows, float *sums)
+{
+    for (int64_t e = 0; e < a->width; e += ROWS, rows += ROWS * ROWS, sums += a->keys * ROWS)
+        product(a->seen, a->rows, weights, ROWS, 1, rows, sums, GO_ON);
+}
+
+/* Divides the weights by their sums. Then the gradients of weights, dp, become those of scores before they were scaled. delta:
+ * FOLD_LANES rows, of which the first becomes the sum of weights times their gradients. */
+static void pull_weights(const attend_rows *a, float *weights, const float *sum, float *dp,
+                         float *delta)
+{
+    float by[ROWS];
+    for (int l = 0; l < ROWS; l++)
+        by[l] = 1 / sum[l];
+    memset(delta, 0, FOLD_LANES * ROWS * sizeof *delta);
+    for (int64_t j = 0; j < a->seen; j++)
+        for (int l = 0; l < ROWS; l += LANES) {
+            float *w = weights + j * ROWS + l, *to = delta + j % FOLD_LANES * ROWS + l;
+            const simd_f32 x = simd_of_f32(w) * simd_of_f32(by + l);
+            simd_keep_f32(w, x);
+            simd_keep_f32(to, simd_of_f32(to) + x * simd_of_f32(dp + j * ROWS + l));
+        }
+    halve(delta);
+    for (int64_t j = 0; j < a->seen; j++)
+        for (int l = 0; l < ROWS; l += LANES) {
+            float *d = dp + j * ROWS + l;
+            const simd_f32 x = simd_of_f32(d) - simd_of_f32(delta + l);
+            simd_keep_f32(d, simd_of_f32(weights + j * ROWS + l) * x * a->scale);
+        }
+}
+
+static void grad_f32(const attend_grad *a)
+{
+    const int64_t keys = a->keys, width = a->width, columns = (width + ROWS - 1) / ROWS * ROWS;
+    float *query = a->scratch, *grad = query + width * ROWS, *result = grad + width * ROWS;
+    float *query_columns = result + width * ROWS, *grad_columns = query_columns + columns * ROWS;
+    float *most = grad_columns + columns * ROWS, *sum = most + ROWS;
+    float *scores = sum + (FOLD_LANES + ATTEND_CHUNKS) * ROWS, *dp = scores + keys * ROWS;
+    float *dk = dp + keys * ROWS, *dv = dk + columns * keys;
+    memset(dk, 0, (size_t)(2 * columns * keys) * sizeof *dk);
+    for (int64_t first = 0; first < a->rows; first += ROWS) {
+        const int64_t n = a->rows - first < ROWS ? a->rows - first : ROWS;
+        attend_rows r = {.rows = n,
+                         .keys = keys,
+                         .width = width,
+                         .q = a->q + first * a->q_row,
+                         .q_row = a->q_row,
+                         .scale = a->scale,
+                         .last = a->causal ? first : -1,
+                         .seen = a->causal && first + n < keys ? first + n : keys};
+        const attend_rows g = {
+            .rows = n, .width = width, .q = a->g + first * a->g_row, .q_row = a->g_row, .scale = 1};
+        turn_in(&r, query);
+        turn_in(&g, grad);
+        product(r.seen, width, a->k, a->k_row, 1, query, scores, REPLACE);
+        product(r.seen, width, a->v, a->v_row, 1, grad, dp, REPLACE);
+        weigh(&r, scores, most, sum);
+        pull_weights(&r, scores, sum, dp, sum);
+        cut_columns(query_columns, r.q, r.q_row, n, width);
+        cut_columns(grad_columns, g.q, g.q_row, n, width);
+        add_products(&r, scores, grad_columns, dv);
+        add_products(&r, dp, query_columns, dk);
+        sum_values(&r, a->k, a->k_row, dp, result);
+        turn(a->dq + first * width, width, result, ROWS, width, n, NULL, NULL);
+    }
+    join_columns(a->dk, dk, keys, width);
+    join_columns(a->dv, dv, keys, width);
 }
 #endif
 
@@ -428,6 +537,7 @@ const attend_level PART(attend) = {
     .pack_f32 = pack_f32,
 #else
     .is_faster = SIMD_BYTES >= 32,
+    .grad_f32 = grad_f32,
 #endif
     .rows_f32 = rows_f32,
     .turn_keys_bf16 = turn_keys,

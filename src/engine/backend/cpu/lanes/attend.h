@@ -36,6 +36,17 @@ typedef struct attend_rows {
     float *scratch; /* attend_scratch floats, aligned to 64 bytes */
 } attend_rows;
 
+/* The gradients of one product. All rows are contiguous, at the given distances. */
+typedef struct attend_grad {
+    int64_t rows, keys, width;  /* > 0 */
+    const float *q, *k, *v, *g; /* g: the gradient of the result */
+    int64_t q_row, k_row, v_row, g_row;
+    float scale;
+    bool causal;
+    float *dq, *dk, *dv; /* width elements between rows */
+    float *scratch;      /* attend_grad_scratch floats, aligned to 64 bytes */
+} attend_grad;
+
 /* Turns scores of some rows into weights. Each weight is the sum of two bf16 numbers: the rounded weight, and the
  * rounding error. */
 typedef struct attend_scores {
@@ -59,6 +70,9 @@ struct attend_level {
     /* Each sum has the order of a contraction or reduction, so the result has the bits of the op's definition. At most
      * `rows` rows and keys_most keys. */
     void (*rows_f32)(const attend_rows *a);
+    /* The gradients of query, keys and values, one block of rows after another. The scores are computed again. At most
+     * keys_most keys. All levels add in the same order. NULL: the gradient of the definition is faster. */
+    void (*grad_f32)(const attend_grad *a);
     /* Makes a panel of pack_n from up to ATTEND_GROUP keys, whose rows are multiples of 4 bytes apart; width is
      * even. */
     void (*turn_keys_bf16)(void *to, const void *from, int64_t row_bytes, int64_t keys,
@@ -74,6 +88,14 @@ static inline int64_t attend_scratch(int64_t keys, int64_t width)
 {
     enum { FOLD = 32, MORE = 16 };
     return (keys + 2 * width + FOLD + ATTEND_CHUNKS + MORE) * ATTEND_ROWS_MOST;
+}
+
+/* Floats of scratch of grad_f32. */
+static inline int64_t attend_grad_scratch(int64_t keys, int64_t width)
+{
+    const int64_t columns = (width + ATTEND_ROWS_MOST - 1) / ATTEND_ROWS_MOST * ATTEND_ROWS_MOST;
+    return attend_scratch(keys, width) + keys * (ATTEND_ROWS_MOST + 2 * columns) +
+           (width + 2 * columns) * ATTEND_ROWS_MOST;
 }
 
 /* Floats of packed keys, and of packed values. */
