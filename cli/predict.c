@@ -2,6 +2,7 @@
 #include "predict/predict.h"
 #include "progress.h"
 #include "train/onnx.h"
+#include "train/vision_net.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -132,13 +133,15 @@ static bool predict_batch(predictor *p, ig_array *x, int64_t start, int64_t n, i
     return !ig_failed();
 }
 
-static ig_array *samples_load(const predictor *p, const char *path, ig_array **owned)
+static ig_array *samples_load(predictor *p, const char *path, ig_array **owned)
 {
     if (str_ends(path, ".npz") || str_ends(path, ".safetensors"))
         return *owned = array_of_set(path);
     if (p->network.encoding && table_is(path))
         return table_samples(path, p->network.encoding);
-    return is_image(path) ? image_sample(&p->network, path) : ig_load(path);
+    if (!is_image(path))
+        return ig_load(path);
+    return p->network.load ? p->network.load(&p->network, path) : image_sample(&p->network, path);
 }
 
 static int predict_file(predictor *p, const char *path)
@@ -171,6 +174,7 @@ static int run(predictor *p, char **words, int n)
 {
     network *q = &p->network;
     int code = str_ends(words[0], ".onnx") ? onnx_open(q, words[0], p->results.set)
+               : vision_is(words[0])       ? vision_network_open(q, words[0])
                                            : trained_open(q, words[0]);
     if (code < 0)
         code = read_names(p);
@@ -206,9 +210,11 @@ int verb_predict(int argc, char **argv)
         ENGINE_OPTIONS(set.engine),
         {0}};
     const command c = {
-        "predict", "[options] NETWORK.safetensors|MODEL.onnx SAMPLES ...",
-        "Applies a network that 'ingot train --save' wrote, or an ONNX model with one input, to\n"
-        "samples, and prints a line for each: its class and the probability, or the values of a\n"
+        "predict", "[options] NETWORK.safetensors|DIR|MODEL.onnx SAMPLES ...",
+        "Applies a network that 'ingot train --save' wrote, a folder of 'ingot train vision', or "
+        "an\n"
+        "ONNX model with one input, to samples, and prints a line for each: its class and the "
+        "probability, or the values of a\n"
         "network that predicts numbers.\n\n"
         "SAMPLES is an .npy file with one sample or with N of them along the first axis, an\n"
         ".npz or .safetensors file with an array x, a .csv or .tsv table of rows without the\n"

@@ -4,9 +4,11 @@
  * bitwise the same losses every time and for any number of threads. A resumed run gives the same losses as an
  * uninterrupted one. */
 #include "train/gpt.h"
+#include "train/images.h"
 #include "train/onnx.h"
 #include "train/ranks.h"
 #include "train/text.h"
+#include "train/vision.h"
 
 #include "base/team.h"
 #include <math.h>
@@ -595,6 +597,8 @@ int verb_train(int argc, char **argv)
         return train_text(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "gpt") == 0)
         return train_gpt(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "vision") == 0)
+        return train_vision(argc - 1, argv + 1);
     train_settings set = {0};
     session s = {.set = &set, .run = {.seed = SEED_NONE}};
     const option options[] = {
@@ -660,9 +664,9 @@ int verb_train(int argc, char **argv)
         "model,\n"
         "which 'ingot predict' takes.\n\n"
         "  ingot train photos/ --model resnet18.onnx --epochs 5 -o mine.onnx\n\n"
-        "'ingot train text' fine-tunes a text model, 'ingot train gpt' trains a language model "
-        "from\n"
-        "the start; see 'ingot train text --help' and 'ingot train gpt --help'.\n\n"
+        "'ingot train text' fine-tunes a text model, 'ingot train gpt' and 'ingot train vision' "
+        "train\n"
+        "language models and deep networks for images; each has its own --help.\n\n"
         "mpirun -n 4 ingot train ... divides the parts of each step (--shards) among 4 processes.\n"
         "Results have the same bits for every number of processes. Checkpoints fit all of them.\n\n"
         "The same seed gives the same losses, to the last bit. Ctrl-C stops after the current\n"

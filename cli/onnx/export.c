@@ -1,6 +1,7 @@
 /* ingot onnx export: writes a network that ingot train made, or a text model, as an ONNX model. A network takes samples as
  * they are, and has the results of ingot predict: probabilities, or values in the units of the targets. */
 #include "onnx/onnx.h"
+#include "train/images.h"
 #include "train/train.h"
 
 #include <stdlib.h>

@@ -33,13 +33,16 @@ typedef struct network {
     ig_onnx_value *said; /* the labels of the last run as texts, or NULL; row i has the label i */
     /* Applies it to x (n, ...). Returns probabilities or values (n, outputs) in f32; NULL on failure. */
     ig_array *(*run)(struct network *n, ig_array *x);
+    /* Loads an image as a sample; NULL: image_sample does. */
+    ig_array *(*load)(struct network *n, const char *path);
     void (*close)(struct network *n);
     void *at; /* of the functions above */
 } network;
 
-/* Open a network of ingot train, and an ONNX model. Return -1, or the exit code after reporting an error. Call
- * network.close, unless it is NULL, in both cases. */
+/* Open a network of ingot train, a folder of ingot train vision, and an ONNX model. Return -1, or the exit code after reporting an
+ * error. Call network.close, unless it is NULL, in both cases. */
 int trained_open(network *n, const char *path);
+int vision_network_open(network *n, const char *folder);
 int onnx_open(network *n, const char *path, const predict_settings *set);
 
 #define IMAGE_OPTIONS(mean, std) \

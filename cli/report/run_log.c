@@ -44,9 +44,10 @@ static void read_value(json_reader *r, double *out)
 
 static bool read_line(run_log *t, const char *line, size_t bytes, str *why)
 {
-    enum { STEP, LOSS, TEST, RATE, SPEED, MEMORY, KEYS };
+    enum { STEP, LOSS, TEST, RATE, TOKENS, IMAGES, RIGHT, MEMORY, KEYS };
     static const char *const keys[KEYS] = {
-        "step", "loss", "test_loss", "lr", "tokens_per_second", "memory_bytes"};
+        "step",          "loss",        "test_loss", "lr", "tokens_per_second", "images_per_second",
+        "test_accuracy", "memory_bytes"};
     double values[KEYS];
     bool has[KEYS] = {false};
     json_reader r;
@@ -71,7 +72,9 @@ static bool read_line(run_log *t, const char *line, size_t bytes, str *why)
     if (why->n)
         return false;
     progress *const into[KEYS] = {
-        [LOSS] = &t->loss, [TEST] = &t->test, [RATE] = &t->rate, [SPEED] = &t->speed};
+        [LOSS] = &t->loss,    [TEST] = &t->test,    [RATE] = &t->rate,
+        [TOKENS] = &t->speed, [IMAGES] = &t->speed, [RIGHT] = &t->accuracy};
+    t->images |= has[IMAGES];
     for (int i = LOSS; i < MEMORY; i++) {
         while (into[i]->n && into[i]->step[into[i]->n - 1] > values[STEP])
             into[i]->n--;
@@ -118,7 +121,7 @@ bool run_log_read(run_log *t, const char *path, str *why)
 
 void run_log_free(run_log *t)
 {
-    progress *const all[] = {&t->loss, &t->test, &t->rate, &t->speed};
+    progress *const all[] = {&t->loss, &t->test, &t->rate, &t->speed, &t->accuracy};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         free(all[i]->step);
         free(all[i]->value);
@@ -154,6 +157,17 @@ static const progress *loss_of(const run_log *t) { return &t->loss; }
 static const progress *test_of(const run_log *t) { return &t->test; }
 static const progress *rate_of(const run_log *t) { return &t->rate; }
 static const progress *speed_of(const run_log *t) { return &t->speed; }
+static const progress *accuracy_of(const run_log *t) { return &t->accuracy; }
+
+static const char *unit_of(const run_log *runs, int n)
+{
+    int images = 0;
+    for (int i = 0; i < n; i++)
+        images += runs[i].images;
+    return images == 0   ? "tokens per second"
+           : images == n ? "images per second"
+                         : "tokens or images per second";
+}
 
 /* A figure of one value of all runs; nothing if no run has it. */
 static void figure(str *t, const run_log *runs, int n, part_of *part, const char *title,
@@ -235,7 +249,7 @@ static void cell_number(str *t, double value)
 static void section_runs(str *t, const run_log *runs, int n)
 {
     static const char *const heads[] = {
-        "Run", "Steps", "Loss", "Held-out loss", "Tokens per second", "Memory", NULL};
+        "Run", "Steps", "Loss", "Held-out loss", "Tokens or images per second", "Memory", NULL};
     int lost = 0;
     part_heading(t, "runs", "The runs", NULL);
     part_table(t, "small", "Where each run ended", heads);
@@ -286,7 +300,8 @@ void run_log_page(str *t, const run_log *runs, int n, const char *command)
     str_puts(t, "<div class=\"figures\">\n");
     figure(t, runs, n, loss_of, "Loss", "loss");
     figure(t, runs, n, test_of, "Loss on held-out data", "loss");
-    figure(t, runs, n, speed_of, "Speed", "tokens per second");
+    figure(t, runs, n, accuracy_of, "Accuracy on held-out data", "share of images");
+    figure(t, runs, n, speed_of, "Speed", unit_of(runs, n));
     figure(t, runs, n, rate_of, "Learning rate", "rate");
     str_puts(t, "</div>\n");
     part_heading(t, "data", "How to make this page", NULL);

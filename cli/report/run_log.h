@@ -15,14 +15,15 @@ typedef struct progress {
 
 typedef struct run_log {
     const char *path;
-    progress loss, test, rate,
-        speed;     /* test: the loss on held-out data; speed: tokens per second */
-    double memory; /* the peak in bytes; 0: unknown */
-    int lost;      /* losses that were not finite */
+    progress loss, test, rate, accuracy; /* test, accuracy: on held-out data */
+    progress speed;                      /* tokens or images per second */
+    bool images;                         /* which of them */
+    double memory;                       /* the peak in bytes; 0: unknown */
+    int lost;                            /* losses that were not finite */
 } run_log;
 
-/* Reads a file with a JSON object in each line: "step", and any of "loss", "test_loss", "lr", "tokens_per_second" and
- * "memory_bytes". A step below an earlier one continues an older checkpoint: what was reported for later steps does not
+/* Reads a file with a JSON object in each line: "step", and any of "loss", "test_loss", "lr", "tokens_per_second" or
+ * "images_per_second", "test_accuracy" and "memory_bytes". A step below an earlier one continues an older checkpoint: what was reported for later steps does not
  * count. On failure returns false; *why is then one line. */
 bool run_log_read(run_log *t, const char *path, str *why);
 void run_log_free(run_log *t);

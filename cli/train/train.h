@@ -78,7 +78,6 @@ typedef struct folder_samples {
 /* The number of rows whose largest logit is the label. */
 ig_array *count_right(ig_array *logits, ig_array *labels);
 
-bool folder_is(const char *path);
 /* Reads a data set of images, one folder for each class, in the order of their names. Returns as dataset_open. */
 int folder_open(const command *c, const folder_samples *f, dataset *d, const char *path);
 

@@ -64,6 +64,19 @@ IG_API ig_array *ig_nn_linear(ig_model *m, const char *name, ig_array *x, int64_
  * one for each axis. */
 IG_API ig_array *ig_nn_conv(ig_model *m, const char *name, ig_array *x, int64_t out, ig_ints kernel,
                             ig_ints stride, ig_ints padding, bool bias);
+/* The same with groups: each output is computed from in / groups channels. With as many groups as channels it is a depthwise
+ * convolution. */
+IG_API ig_array *ig_nn_group_conv(ig_model *m, const char *name, ig_array *x, int64_t out,
+                                  ig_ints kernel, ig_ints stride, ig_ints padding, int64_t groups,
+                                  bool bias);
+/* The transposed convolution, which makes images larger: the gradient of a convolution with respect to its input. The weight
+ * is (in, out, kernel...). A stride s gives (size - 1) * s - 2 * padding + kernel + output_padding elements. */
+IG_API ig_array *ig_nn_conv_transpose(ig_model *m, const char *name, ig_array *x, int64_t out,
+                                      ig_ints kernel, ig_ints stride, ig_ints padding,
+                                      ig_ints output_padding, bool bias);
+/* The patches of images (N, C, H, W) as rows (N, patches, width), by a convolution whose stride is its size. */
+IG_API ig_array *ig_nn_patches(ig_model *m, const char *name, ig_array *x, int64_t width,
+                               int64_t patch);
 /* Rows of a (count, width) table; drawn from the normal distribution. */
 IG_API ig_array *ig_nn_embedding(ig_model *m, const char *name, ig_array *indices, int64_t count,
                                  int64_t width);
@@ -85,6 +98,18 @@ IG_API ig_array *ig_nn_dropout(ig_model *m, ig_array *x, double p);
  * layers "query", "key", "value" and "out". */
 IG_API ig_array *ig_nn_attention(ig_model *m, const char *name, ig_array *x, ig_array *context,
                                  int64_t heads, ig_array *mask, bool is_causal);
+/* Attention of x (N, T, width) to itself, in which heads / kv_heads heads of queries share a head of keys and values. rope_base:
+ * queries and keys get rotary positions with this base, such as 10000; 0: none. Its parts are "q_proj", "k_proj", "v_proj" and
+ * "o_proj", without biases. */
+IG_API ig_array *ig_nn_grouped_attention(ig_model *m, const char *name, ig_array *x, int64_t heads,
+                                         int64_t kv_heads, double rope_base, ig_array *mask,
+                                         bool is_causal);
+/* The feed-forward network of Llama: down_proj(silu(gate_proj(x)) * up_proj(x)), without biases. */
+IG_API ig_array *ig_nn_swiglu(ig_model *m, const char *name, ig_array *x, int64_t hidden);
+/* Layers of an LSTM over x (T, N, width): the outputs (T, N, hidden) of the last one. h and c: NULL, or `layers` states (N, hidden)
+ * each, NULL for zeros, which become the last ones. The weights have PyTorch's names ("weight_ih_l0", ...). */
+IG_API ig_array *ig_nn_lstm(ig_model *m, const char *name, ig_array *x, int64_t hidden,
+                            int64_t layers, ig_array **h, ig_array **c);
 
 /* Optimizers. An optimizer keeps its state for each parameter, in f32 (f64 for f64 parameters), and serves
  * one model. The formulas are PyTorch's: sgd adds weight_decay to the gradients, adamw and lion subtract it

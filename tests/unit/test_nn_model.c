@@ -231,6 +231,50 @@ static void test_conv(void **state)
                    "a size of the kernel is 0");
 }
 
+static void test_groups(void **state)
+{
+    (void)state;
+    const ig_ints three = IG_SHAPE(3), one = IG_SHAPE(1), two = IG_SHAPE(2);
+    ig_array *x = some(1, IG_SHAPE(2, 4, 6, 6));
+    /* depthwise: each channel by itself */
+    ig_array *y = ig_nn_group_conv(model, "a", x, 4, three, IG_NONE, one, 4, true);
+    for (int64_t c = 0; c < 4; c++) {
+        const ig_ints step = IG_NONE;
+        ig_array *channel = ig_slice(x, IG_AXES(0, c), IG_AXES(2, c + 1), step);
+        ig_array *w = ig_slice(param("a.weight"), IG_AXES(c), IG_AXES(c + 1), step);
+        ig_array *b = ig_slice(param("a.bias"), IG_AXES(c), IG_AXES(c + 1), step);
+        assert_close(ig_slice(y, IG_AXES(0, c), IG_AXES(2, c + 1), step),
+                     ig_conv2d(channel, w, b, IG_NONE, one, IG_NONE, 1), 1e-5);
+    }
+    assert_true(ig_item(ig_max(ig_abs(param("a.weight")), IG_NONE, false)) <= 1.0 / 3);
+    y = ig_nn_conv_transpose(model, "t", x, 3, three, two, one, one, true);
+    assert_same(
+        y, ig_conv_transpose2d(x, param("t.weight"), param("t.bias"), two, one, one, 1, IG_NONE));
+    assert_int_equal(ig_dim(y, 2), 12);
+    assert_int_equal(ig_dim(param("t.weight"), 0), 4);
+    y = ig_nn_conv_transpose(model, "l", some(2, IG_SHAPE(1, 2, 5)), 3, two, two, IG_NONE, IG_NONE,
+                             false);
+    assert_int_equal(ig_dim(y, 2), 10);
+    assert_refused(ig_nn_group_conv(model, "d", x, 4, three, one, one, 3, true), IG_ERR_SHAPE,
+                   "3 groups do not divide 4 channels");
+    assert_refused(ig_nn_group_conv(model, "d", x, 4, three, one, one, 0, true), IG_ERR_ARGUMENT,
+                   "groups is 0");
+}
+
+static void test_patches(void **state)
+{
+    (void)state;
+    ig_array *x = some(1, IG_SHAPE(2, 3, 4, 6));
+    ig_array *y = ig_nn_patches(model, "p", x, 5, 2);
+    /* (n, c, rows, 2, columns, 2) to rows of patches */
+    ig_array *z =
+        ig_permute_dims(ig_reshape(x, IG_SHAPE(2, 3, 2, 2, 3, 2)), IG_AXES(0, 2, 4, 1, 3, 5));
+    z = ig_matmul(ig_reshape(z, IG_SHAPE(2, 6, 12)),
+                  ig_matrix_transpose(ig_reshape(param("p.weight"), IG_SHAPE(5, 12))));
+    assert_close(y, ig_add(z, param("p.bias")), 1e-5);
+    assert_refused(ig_nn_patches(model, "q", x, 5, 4), IG_ERR_SHAPE, "patches of 4 x 4");
+}
+
 static void test_embedding(void **state)
 {
     (void)state;
@@ -412,6 +456,63 @@ static void test_attention(void **state)
                    IG_ERR_SHAPE, "(N, T, width)");
 }
 
+/* x @ w.T by a weight without a bias. */
+static ig_array *mapped(const char *name, ig_array *x)
+{
+    return ig_matmul(x, ig_matrix_transpose(param(name)));
+}
+
+static void test_llama(void **state)
+{
+    (void)state;
+    ig_array *x = some(1, IG_SHAPE(2, 5, 12));
+    ig_array *y = ig_nn_swiglu(model, "mlp", x, 7);
+    ig_array *z =
+        ig_multiply(ig_silu(mapped("mlp.gate_proj.weight", x)), mapped("mlp.up_proj.weight", x));
+    assert_close(y, mapped("mlp.down_proj.weight", z), 1e-5);
+    /* 6 heads of queries of width 2 share 2 heads of keys and values. */
+    y = ig_nn_grouped_attention(model, "at", x, 6, 2, 100, NULL, true);
+    assert_int_equal(ig_dim(param("at.k_proj.weight"), 0), 4);
+    ig_array *q = ig_rope(heads_of(mapped("at.q_proj.weight", x), 6), 2, false, 100, 1, 0, NULL);
+    ig_array *k = ig_rope(heads_of(mapped("at.k_proj.weight", x), 2), 2, false, 100, 1, 0, NULL);
+    ig_array *v = heads_of(mapped("at.v_proj.weight", x), 2), *part[6];
+    for (int64_t h = 0; h < 6; h++) {
+        const ig_ints begin = IG_AXES(0, h), end = IG_AXES(2, h + 1), step = IG_NONE;
+        const ig_ints from = IG_AXES(0, h / 3), to = IG_AXES(2, h / 3 + 1);
+        part[h] = ig_scaled_dot_product_attention(ig_slice(q, begin, end, step),
+                                                  ig_slice(k, from, to, step),
+                                                  ig_slice(v, from, to, step), NULL, true, 0);
+    }
+    z = ig_reshape(ig_permute_dims(ig_concat(part, 6, IG_AXES(1)), IG_AXES(0, 2, 1, 3)),
+                   IG_SHAPE(2, 5, 12));
+    assert_close(y, mapped("at.o_proj.weight", z), 1e-5);
+    assert_refused(ig_nn_grouped_attention(model, "b", x, 6, 4, 0, NULL, true), IG_ERR_SHAPE,
+                   "4 kv_heads");
+}
+
+static void test_lstm(void **state)
+{
+    (void)state;
+    ig_array *x = some(1, IG_SHAPE(4, 2, 3)), *h[2] = {NULL, some(2, IG_SHAPE(2, 5))}, *c[2] = {0};
+    ig_array *first_h = h[1], *out[3];
+    ig_array *y = ig_nn_lstm(model, "r", x, 5, 2, h, c);
+    assert_int_equal(ig_model_count(model), 8);
+    assert_true(ig_lstm(x, param("r.weight_ih_l0"), param("r.weight_hh_l0"), param("r.bias_ih_l0"),
+                        param("r.bias_hh_l0"), NULL, NULL, false, false, out) >= 0);
+    assert_same(h[0], out[1]);
+    assert_true(ig_lstm(out[0], param("r.weight_ih_l1"), param("r.weight_hh_l1"),
+                        param("r.bias_ih_l1"), param("r.bias_hh_l1"), first_h, NULL, false, false,
+                        out) >= 0);
+    assert_same(y, out[0]);
+    assert_same(h[1], out[1]);
+    assert_same(c[1], out[2]);
+    assert_same(ig_nn_lstm(model, "r", x, 5, 2, NULL, NULL),
+                ig_nn_lstm(model, "r", x, 5, 2, (ig_array *[2]){0}, (ig_array *[2]){0}));
+    assert_int_equal(ig_model_mixed(model, IG_BF16), IG_OK);
+    assert_int_equal(ig_dtype_of(ig_nn_lstm(model, "r", x, 5, 2, NULL, NULL)), IG_BF16);
+    assert_refused(ig_nn_lstm(model, "s", x, 0, 1, NULL, NULL), IG_ERR_ARGUMENT, "hidden is 0");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, model_begin, model_end)
 
 int main(void)
@@ -425,6 +526,8 @@ int main(void)
         TEST(test_refused),
         TEST(test_linear),
         TEST(test_conv),
+        TEST(test_groups),
+        TEST(test_patches),
         TEST(test_embedding),
         TEST(test_norms),
         TEST(test_batch_norm),
@@ -432,6 +535,8 @@ int main(void)
         TEST(test_dropout_by_step),
         TEST(test_mixed),
         TEST(test_attention),
+        TEST(test_llama),
+        TEST(test_lstm),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ig_shutdown();
