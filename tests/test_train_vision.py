@@ -126,7 +126,7 @@ def order_of(epoch, n):
 
 def rate(step, steps, most, warm):
     """The schedule of --lr, --warmup and --last 0.1."""
-    done = (step - warm) / (steps - warm)
+    done = (step - warm) / max(steps - warm, 1)
     return most * (step + 1) / warm if step < warm else most * (0.1 + 0.9 * (1 + math.cos(math.pi * done)) / 2)
 
 
@@ -144,7 +144,7 @@ def compare(folder, name, net, options, opt, lr, clip, steps=STEPS):
     x = ((x / 255 - mean) / deviation).permute(0, 3, 1, 2)
     labels = torch.arange(24) // 8
     train(*options, "--data", path("data"), "--weights", path(f"{name}.safetensors"), "--plain", "--batch", "8", "--steps", str(steps), "--lr", str(lr), "--warmup",
-          "5", "--last", "0.1", "--log", path(f"{name}.log"), "--log-every", "1", "--save", path(name))
+          "3", "--last", "0.1", "--log", path(f"{name}.log"), "--log-every", "1", "--save", path(name))
     ours = [json.loads(line)["loss"] for line in content(path(f"{name}.log")).splitlines()]
     orders = [order_of(epoch, 24) for epoch in range(steps // 3 + 1)]
     worst = 0
@@ -156,7 +156,7 @@ def compare(folder, name, net, options, opt, lr, clip, steps=STEPS):
         if clip:
             torch.nn.utils.clip_grad_norm_(net.parameters(), clip)
         for group in opt.param_groups:
-            group["lr"] = rate(step, steps, lr, 5)
+            group["lr"] = rate(step, steps, lr, 3)
         opt.step()
         worst = max(worst, abs(loss.item() - ours[step]))
     check(f"{steps} losses of {name} by PyTorch", worst < 1e-4 and (steps < 20 or ours[-1] < 0.9 * ours[0]), f"they differ by {worst:.3g}, {ours[0]} {ours[-1]}")
