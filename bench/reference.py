@@ -41,6 +41,53 @@ def gpt(nn, layers=12, heads=12, width=768, length=1024, words=50304, **_):
     return GPT()
 
 
+def llama(nn, layers=30, heads=9, kv_heads=3, width=576, inner=1536, words=49152, **_):
+    """The network of Touvron et al. 2023 with grouped queries, in the sizes of SmolLM-135M; the embedding is the last layer."""
+    F = nn.functional
+    each = width // heads
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm1, self.norm2 = nn.RMSNorm(width, eps=1e-5), nn.RMSNorm(width, eps=1e-5)
+            self.q_proj, self.o_proj = nn.Linear(width, width, bias=False), nn.Linear(width, width, bias=False)
+            self.k_proj, self.v_proj = (nn.Linear(width, kv_heads * each, bias=False) for _ in range(2))
+            self.gate_proj, self.up_proj = nn.Linear(width, inner, bias=False), nn.Linear(width, inner, bias=False)
+            self.down_proj = nn.Linear(inner, width, bias=False)
+
+        def forward(self, x, cos, sin, concat):
+            n, t, _ = x.shape
+
+            def turned(y, count):
+                y = y.reshape(n, t, count, each).permute(0, 2, 1, 3)
+                a, b = y[..., :each // 2], y[..., each // 2:]
+                return concat((a * cos - b * sin, b * cos + a * sin), 3)
+
+            y = self.norm1(x)
+            q, k = turned(self.q_proj(y), heads), turned(self.k_proj(y), kv_heads)
+            v = self.v_proj(y).reshape(n, t, kv_heads, each).permute(0, 2, 1, 3)
+            y = F.scaled_dot_product_attention(q.to(v.dtype), k.to(v.dtype), v, is_causal=True, enable_gqa=True)
+            x = x + self.o_proj(y.permute(0, 2, 1, 3).reshape(n, t, width))
+            y = self.norm2(x)
+            return x + self.down_proj(F.silu(self.gate_proj(y)) * self.up_proj(y))
+
+    class Llama(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words = nn.Embedding(words, width)
+            self.blocks = nn.ModuleList([Block() for _ in range(layers)])
+            self.norm = nn.RMSNorm(width, eps=1e-5)
+
+        def forward(self, ids, cos, sin, concat):
+            """cos and sin (T, D / 2): of the rotary angles."""
+            x = self.words(ids)
+            for block in self.blocks:
+                x = block(x, cos, sin, concat)
+            return F.linear(self.norm(x), self.words.weight)
+
+    return Llama()
+
+
 def resnet(nn, blocks=(3, 4, 6, 3), bottleneck=True, classes=1000, small=False, base=64, **_):
     """He et al. 2015, with the stride in the 3 x 3 convolution. small: for images of 32 x 32, a first convolution of 3 x 3 and no pool."""
     F = nn.functional
@@ -231,7 +278,7 @@ def unet(nn, channels=128, levels=(1, 2, 2, 2), blocks=2, heads=4, attends=(2,),
             self.norm, self.last = nn.GroupNorm(groups, at), nn.Conv2d(at, 3, 3, padding=1)
 
         def forward(self, x, waves, concat):
-            """waves (N, channels): sines and cosines of the time. concat: joins along axis 1."""
+            """waves (N, channels): sines and cosines of the time. concat: joins along an axis."""
             t = F.silu(self.time2(F.silu(self.time1(waves))))
             kept, parts = [], iter(self.down)
             x = self.first(x)
@@ -248,7 +295,7 @@ def unet(nn, channels=128, levels=(1, 2, 2, 2), blocks=2, heads=4, attends=(2,),
             parts = iter(self.up)
             for k in reversed(range(len(levels))):
                 for _ in range(blocks + 1):
-                    x = next(parts)(concat((x, kept.pop())), t)
+                    x = next(parts)(concat((x, kept.pop()), 1), t)
                     x = next(parts)(x)
                 if k:
                     x = next(parts)(x)
@@ -273,12 +320,19 @@ def lstm(nn, words=10000, width=650, layers=2, **_):
     return Model()
 
 
-NETWORKS = {"gpt": gpt, "resnet": resnet, "vit": vit, "distilbert": distilbert, "unet": unet, "lstm": lstm}
+NETWORKS = {"gpt": gpt, "llama": llama, "resnet": resnet, "vit": vit, "distilbert": distilbert, "unet": unet, "lstm": lstm}
 
 
 def data(name, sizes, rng):
     """A batch as NumPy arrays: (inputs, target)."""
+    import numpy as np
+
     n = sizes["batch"]
+    if name == "llama":
+        length, each = sizes.get("length", 2048), sizes.get("width", 576) // sizes.get("heads", 9)
+        ids = rng.integers(0, sizes.get("words", 49152), (n, length + 1))
+        angles = np.arange(length)[:, None] * 10000.0 ** (-np.arange(0, each, 2) / each)
+        return (ids[:, :-1].copy(), np.cos(angles).astype("float32"), np.sin(angles).astype("float32")), ids[:, 1:].copy()
     if name in ("gpt", "lstm"):
         shape = (n, sizes["length"] + 1)
         ids = rng.integers(0, sizes.get("words", 50304 if name == "gpt" else 10000), shape)
@@ -293,7 +347,6 @@ def data(name, sizes, rng):
     channels = sizes.get("channels", 128)
     angles = rng.integers(0, 1000, (n, 1)) * [math.exp(-math.log(10000) * i / (channels // 2)) for i in range(channels // 2)]
     waves = [[f(a) for f in (math.sin, math.cos) for a in row] for row in angles]
-    import numpy as np
     return (x, np.array(waves, "float32")), rng.standard_normal(x.shape).astype("float32")
 
 
@@ -302,5 +355,5 @@ def loss_of(nn, name, net, inputs, target, concat):
     F = nn.functional
     if name == "unet":
         return F.mse_loss(net(*inputs, concat), target)
-    logits = net(*inputs)
+    logits = net(*inputs, concat) if name == "llama" else net(*inputs)
     return F.cross_entropy(logits.reshape(-1, logits.shape[-1]), target.reshape(-1))

@@ -16,6 +16,7 @@ STEPS = 200 if ALL else 20
 DATA = 4  # batches, which take turns, so that losses fall
 SIZES = {
     "gpt": {"layers": 2, "heads": 2, "width": 32, "length": 32, "words": 64, "batch": 4},
+    "llama": {"layers": 2, "heads": 4, "kv_heads": 2, "width": 32, "inner": 48, "length": 24, "words": 64, "batch": 4},
     "resnet": {"blocks": (1, 1), "classes": 10, "small": True, "base": 8, "side": 16, "batch": 8},
     "vit": {"layers": 2, "heads": 2, "width": 32, "inner": 64, "side": 16, "patch": 4, "classes": 10, "batch": 8},
     "distilbert": {"layers": 2, "heads": 2, "width": 32, "inner": 64, "length": 64, "tokens": 32, "words": 64, "batch": 4},
@@ -43,7 +44,7 @@ def losses(name, torch, half=False, exact=False):
     ours = nn.mixed(ours, "bfloat16" if half else "float32")
     theirs = theirs.double() if exact else theirs
     their_opt, our_opt = optimizers(name, torch, theirs)
-    gradients = nn.value_and_grad(ours, lambda net, x, y: reference.loss_of(nn, name, net, x, y, lambda parts: ig.concat(parts, axis=1)))
+    gradients = nn.value_and_grad(ours, lambda net, x, y: reference.loss_of(nn, name, net, x, y, lambda parts, axis: ig.concat(parts, axis=axis)))
 
     @ig.jit
     def step(net, opt, x, y):
@@ -57,7 +58,7 @@ def losses(name, torch, half=False, exact=False):
         with torch.autocast("cpu", torch.bfloat16, enabled=half):
             inputs = [torch.from_numpy(a) for a in x]
             inputs = [a.double() if exact and a.is_floating_point() else a for a in inputs]
-            loss = reference.loss_of(torch.nn, name, theirs, inputs, torch.from_numpy(y), lambda parts: torch.cat(parts, 1))
+            loss = reference.loss_of(torch.nn, name, theirs, inputs, torch.from_numpy(y), torch.cat)
         their_opt.zero_grad()
         loss.backward()
         their_opt.step()
