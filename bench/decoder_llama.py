@@ -1,6 +1,7 @@
 """llama.cpp for bench/decoder, by the package llama-cpp-python, which must be built on this machine (its wheels lack instructions).
 
 decoder_llama.py speed MODEL THREADS PROMPT TOKENS      milliseconds of a prompt and of a generation, the means of five runs
+decoder_llama.py cpu MODEL THREADS PROMPT TOKENS        the same in CPU time of all threads, of two runs
 decoder_llama.py perplexity MODEL THREADS CONTEXT TEXT  with the windows of ingot perplexity
 decoder_llama.py greedy MODEL THREADS N OUT PROMPT...   N tokens after each prompt; OUT: their logits (.npz)
 
@@ -55,18 +56,22 @@ class Text:
         return list(ids[:cpp.llama_tokenize(self.vocab, data, len(data), ids, len(ids), True, False)])
 
 
-def speed(path, threads, prompt, tokens):
+def speed(path, threads, prompt, tokens, clock=time.perf_counter, runs=5):
     text = Text(path, threads, prompt)
     ids = [i * 7919 % text.size for i in range(prompt)]
 
     def ms(parts):
         text.clear()
-        start = time.perf_counter()
+        start = clock()
         for part in parts:
             text.add(part)
-        return 1e3 * (time.perf_counter() - start)
+        return 1e3 * (clock() - start)
     works = [ids], [[token] for token in ids[:tokens]]
-    return [np.mean([ms(work) for _ in range(6)][1:]) for work in works]
+    return [np.mean([ms(work) for _ in range(runs + 1)][1:]) for work in works]
+
+
+def cpu(path, threads, prompt, tokens):
+    return speed(path, threads, prompt, tokens, time.process_time, 2)
 
 
 def losses(logits, ids):
@@ -109,6 +114,6 @@ def greedy(path, threads, n, out, *prompts):
 if __name__ == "__main__":
     kind, model, count, *rest = sys.argv[1:]
     rest[0] = int(rest[0])
-    if kind == "speed":
+    if kind in ("speed", "cpu"):
         rest[1] = int(rest[1])
-    print(json.dumps({"speed": speed, "perplexity": perplexity, "greedy": greedy}[kind](model, int(count), *rest)))
+    print(json.dumps({"speed": speed, "cpu": cpu, "perplexity": perplexity, "greedy": greedy}[kind](model, int(count), *rest)))
