@@ -16,6 +16,7 @@ while read -r line; do
     check "gang: $line" same gang "$line"
 done <<'EOF'
 sort(normal(key(0), [5000]))
+v0 = compute(reshape(take(array([1], bool), arange(36) % 1), [9, 4])); norm(split(repeat(v0, 2))[0])
 argsort(astype(normal(key(0), [2, 5000]) * 3, i32))
 sort(astype(normal(key(0), [2, 9000]) * 30, i8), descending=true)
 argsort(astype(normal(key(0), [9000]), f16), descending=true)

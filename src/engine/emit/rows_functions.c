@@ -30,8 +30,9 @@ static void local_place(emit_writer *w, const emit_space *s, int k, const emit_l
     const int first = s->axis < 0 ? 0 : s->axis;
     text_add(&w->body, "((%s *)local)[g.n%d + local_row * g.n%d", emit_storage_type(o->dtype),
              writer_number(w, l->offset / bytes), writer_number(w, l->own));
-    if (l->own > 1 &&
-        (s->axis < 0 || (view_is_contiguous(&o->v) && l->own * s->rows == s->t->size)))
+    /* The only row of a chain may be read as far as some column. */
+    const bool whole = l->own * s->rows == s->t->size || s->rows == 1;
+    if (l->own > 1 && (s->axis < 0 || (view_is_contiguous(&o->v) && whole)))
         text_add(&w->body, " + col");
     else
         for (int i = first; i < s->t->ndim && l->own > 1; i++)
