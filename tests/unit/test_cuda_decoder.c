@@ -1,5 +1,5 @@
-/* The next token of a text on the fake CUDA driver: from the fourth token on, a step is one launch of one graph, because the position
- * is data. In math mode same, logits have the CPU's bits. */
+/* The next token of a text on the fake CUDA driver: from the fourth token on, a step is two copies to the device, one launch of one
+ * graph, of which no node changes, and one copy of the logits. In math mode same, logits have the CPU's bits. */
 #include "support/cuda.h"
 #include "support/unit.h"
 
@@ -8,7 +8,7 @@
 #include "lib/decoder/decoder.h"
 
 static const char *const fixture = "tests/support/tiny_llama.gguf";
-enum { PROMPT = 4, STEPS = 12, VOCABULARY_MOST = 1024, DIRECT = 3 };
+enum { PROMPT = 4, STEPS = 12, VOCABULARY_MOST = 1024, DIRECT = 3, CALLS = 20 };
 
 static float want[STEPS][VOCABULARY_MOST];
 
@@ -24,13 +24,16 @@ static void run(const char *device, float to[STEPS][VOCABULARY_MOST], bool count
     const size_t bytes = (size_t)d->config.vocabulary * sizeof(float);
     for (int i = 0; i < STEPS; i++) {
         const int32_t id = 3 + 11 * i;
-        const long launches = fake.count(FAKE_LAUNCHES), graphs = fake.count(FAKE_GRAPHS);
+        const long launches = fake.count(FAKE_LAUNCHES), graphs = fake.count(FAKE_GRAPHS),
+                   updates = fake.count(FAKE_UPDATES), calls = fake.count(FAKE_CALLS);
         const float *logits = session_add(s, &id, 1);
         assert_non_null(logits);
         memcpy(to[i], logits, bytes);
         if (counts && i >= DIRECT) {
             assert_int_equal(fake.count(FAKE_LAUNCHES), launches);
             assert_int_equal(fake.count(FAKE_GRAPHS), graphs + 1);
+            assert_int_equal(fake.count(FAKE_UPDATES), updates);
+            assert_true(fake.count(FAKE_CALLS) - calls <= CALLS); /* for any number of layers */
         }
     }
     session_free(s);

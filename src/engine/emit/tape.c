@@ -360,11 +360,19 @@ static void write_read(emit_writer *w, const emit_space *s, int k, const int *de
 {
     const tape_inst *inst = &s->t->inst[k];
     const operand *o = &s->t->operand[inst->operand];
-    const int stride = writer_number(w, o->axis_stride);
-    const int p = writer_operand(w, o, false);
+    const int number = is_constant(&o->v) && !o->part_len ? value_field(w, o) : -1;
     char element[NAME_BYTES], wide[2 * NAME_BYTES];
     if (dtype_is_half(o->dtype))
         w->uses |= USES_HALF;
+    if (number >= 0) { /* one element at all indices: only the check matters */
+        write_index(w, s, k, def, u);
+        snprintf(element, sizeof element, "g.x%d", number);
+        text_add(&w->body, ";\n    (void)j%d_%d;\n    const %s v%d_%d = %s;\n", k, u,
+                 emit_lane_type(o->dtype), k, u, widen(s, k, element, wide));
+        return;
+    }
+    const int stride = writer_number(w, o->axis_stride);
+    const int p = writer_operand(w, o, false);
     write_index(w, s, k, def, u);
     if (o->part_len)
         text_add(&w->body, " - g.n%d;\n    if (j%d_%d < 0 || j%d_%d >= g.n%d)\n        return;\n",

@@ -117,23 +117,51 @@ void session_cut(session *s, int64_t length)
 
 /* ---- compiled graphs ------------------------------------------------------------------------- */
 
-/* The inputs of a plan, in the order of ig_compile: caches, then these. Returns their number. */
-static int inputs_list(const session *s, network_in *in, ig_array **list)
+/* The inputs of a plan, in the order of ig_compile: caches, then these two arrays, each of which is one copy to a device.
+ * numbers: (NUMBERS, T) i32; of the last two rows only the first element is used. rope: (2 or 4, T, dims), or NULL. */
+enum { IDS, POSITIONS, PLACES, LAST, TEXT, NUMBERS };
+
+typedef struct plan_inputs {
+    ig_array *rope, *numbers;
+} plan_inputs;
+
+static int64_t rope_tables(const session *s) { return s->d->config.rope.local_base > 0 ? 4 : 2; }
+
+/* Returns the number of inputs. */
+static int inputs_list(const session *s, ig_array *const *cache, const plan_inputs *in,
+                       ig_array **list)
 {
     int n = 0;
     for (int64_t i = 0; i < 2 * s->d->config.layers; i++)
-        list[n++] = in->cache[i];
-    list[n++] = in->ids;
-    list[n++] = in->positions;
-    list[n++] = in->start;
-    if (in->last)
-        list[n++] = in->last;
-    if (in->text)
-        list[n++] = in->text;
-    for (int i = 0; i < 4; i++)
-        if (in->rope[i])
-            list[n++] = in->rope[i];
+        list[n++] = cache[i];
+    if (in->rope)
+        list[n++] = in->rope;
+    list[n++] = in->numbers;
     return n;
+}
+
+/* The first elements of x[i], in a shape. */
+static ig_array *part_of(ig_array *x, int64_t i, ig_ints shape)
+{
+    int64_t count = 1;
+    for (int k = 0; k < shape.n; k++)
+        count *= shape.v[k];
+    x = x ? ig_reshape(x, IG_SHAPE(ig_dim(x, 0), -1)) : NULL;
+    x = x ? ig_slice(x, IG_SHAPE(i, 0), IG_SHAPE(i + 1, count), IG_SHAPE(1, 1)) : NULL;
+    return x ? ig_reshape(x, shape) : NULL;
+}
+
+/* The parts of the inputs. */
+static void inputs_split(const session *s, const plan *p, const plan_inputs *in, network_in *net)
+{
+    const int64_t t = p->tokens, dims = s->d->config.rope.dims;
+    net->ids = part_of(in->numbers, IDS, IG_SHAPE(t));
+    net->positions = part_of(in->numbers, POSITIONS, IG_SHAPE(t));
+    net->start = part_of(in->numbers, PLACES, IG_SHAPE(t, 1));
+    net->last = net->all ? NULL : part_of(in->numbers, LAST, IG_SHAPE(1));
+    net->text = s->texts > 1 && !net->apart ? part_of(in->numbers, TEXT, IG_SHAPE(1)) : NULL;
+    for (int i = 0; in->rope && i < rope_tables(s); i++)
+        net->rope[i] = part_of(in->rope, i, IG_SHAPE(t, dims));
 }
 
 static ig_status plan_compile(session *s, plan *p)
@@ -156,14 +184,11 @@ static ig_status plan_compile(session *s, plan *p)
                       .cache = cache};
     for (int64_t i = 0; i < caches; i++)
         cache[i] = ig_placeholder(ig_shape(s->cache[i]), IG_F32);
-    net.ids = ig_placeholder(IG_SHAPE(p->tokens), IG_I32);
-    net.positions = ig_placeholder(IG_SHAPE(p->tokens), IG_I32);
-    net.start = ig_placeholder(IG_SHAPE(p->tokens, 1), IG_I32);
-    net.last = net.all ? NULL : ig_placeholder(IG_SHAPE(1), IG_I32);
-    net.text = s->texts > 1 && !net.apart ? ig_placeholder(IG_SHAPE(1), IG_I32) : NULL;
-    for (int i = 0; dims > 0 && i < (d->config.rope.local_base > 0 ? 4 : 2); i++)
-        net.rope[i] = ig_placeholder(IG_SHAPE(p->tokens, dims), IG_F32);
-    const int n = inputs_list(s, &net, in);
+    plan_inputs more = {.numbers = ig_placeholder(IG_SHAPE(NUMBERS, p->tokens), IG_I32)};
+    if (dims > 0)
+        more.rope = ig_placeholder(IG_SHAPE(rope_tables(s), p->tokens, dims), IG_F32);
+    inputs_split(s, p, &more, &net);
+    const int n = inputs_list(s, cache, &more, in);
     ig_array *logits = ig_failed() ? NULL : network_build(d, &net);
     for (int64_t i = 0; i < caches; i++)
         out[i] = cache[i];
@@ -267,38 +292,38 @@ typedef struct part {
     int32_t last;
 } part;
 
-/* The angles of all positions, as arrays. */
-static ig_status rope_inputs(const session *s, const plan *p, const part *q, network_in *in)
+/* The angles of all positions. */
+static ig_array *rope_input(const session *s, const plan *p, const part *q)
 {
-    const rope_config *r = &s->d->config.rope;
-    const int64_t count = p->tokens * r->dims;
-    if (r->dims == 0)
-        return IG_OK;
-    float *table = memory_get(2 * (size_t)count * sizeof *table);
-    for (int i = 0; table && i < (r->local_base > 0 ? 4 : 2); i += 2) {
+    const int64_t dims = s->d->config.rope.dims, count = p->tokens * dims;
+    const int64_t tables = rope_tables(s);
+    float *table = memory_get((size_t)(tables * count) * sizeof *table);
+    if (!table)
+        return NULL;
+    for (int64_t i = 0; i < tables; i += 2)
         for (int64_t t = 0, n; t < p->tokens; t += n) { /* runs of positions */
             for (n = 1; t + n < p->tokens && q->positions[t + n] == q->positions[t] + n;)
                 n++;
-            float *to = table + t * r->dims;
+            float *to = table + i * count + t * dims;
             rope_fill(s->d, i > 0, q->positions[t], n, s->limit, to, to + count);
         }
-        in->rope[i] = ig_from_data(table, IG_SHAPE(p->tokens, r->dims), IG_F32);
-        in->rope[i + 1] = ig_from_data(table + count, IG_SHAPE(p->tokens, r->dims), IG_F32);
-    }
+    ig_array *x = ig_from_data(table, IG_SHAPE(tables, p->tokens, dims), IG_F32);
     memory_free(table);
-    return table ? IG_OK : IG_ERR_MEMORY;
+    return x;
 }
 
-static ig_status part_inputs(const session *s, const plan *p, const part *q, network_in *in)
+static ig_status inputs_make(const session *s, const plan *p, const part *q, plan_inputs *in)
 {
-    const int32_t chosen = (int32_t)s->chosen;
-    in->ids = ig_from_data(q->ids, IG_SHAPE(p->tokens), IG_I32);
-    in->positions = ig_from_data(q->positions, IG_SHAPE(p->tokens), IG_I32);
-    in->start = ig_from_data(q->rows, IG_SHAPE(p->tokens, 1), IG_I32);
-    in->last = p->form == PLAN_LAST ? ig_from_data(&q->last, IG_SHAPE(1), IG_I32) : NULL;
-    if (s->texts > 1 && p->form != PLAN_APART)
-        in->text = ig_from_data(&chosen, IG_SHAPE(1), IG_I32);
-    TRY(rope_inputs(s, p, q, in));
+    int32_t numbers[NUMBERS * PART_MOST] = {0};
+    const int64_t t = p->tokens;
+    const size_t bytes = (size_t)t * sizeof *numbers;
+    memcpy(numbers + IDS * t, q->ids, bytes);
+    memcpy(numbers + POSITIONS * t, q->positions, bytes);
+    memcpy(numbers + PLACES * t, q->rows, bytes);
+    numbers[LAST * t] = q->last;
+    numbers[TEXT * t] = (int32_t)s->chosen;
+    in->numbers = ig_from_data(numbers, IG_SHAPE(NUMBERS, t), IG_I32);
+    in->rope = s->d->config.rope.dims > 0 ? rope_input(s, p, q) : NULL;
     return ig_failed() ? error_waiting(IG_ERR_MEMORY) : IG_OK;
 }
 
@@ -319,20 +344,20 @@ static ig_status part_run(session *s, const part *q, int64_t tokens, int64_t lea
         return error_waiting(IG_ERR_MEMORY);
     }
     ig_array **out = list + caches + INPUTS_MORE;
-    network_in in = {.cache = s->cache};
-    ig_status status = part_inputs(s, p, q, &in);
+    plan_inputs in = {0};
+    ig_status status = inputs_make(s, p, q, &in);
+    ig_release(s->logits); /* the new ones take their memory, so that a CUDA graph stays as it is */
+    s->logits = NULL;
     if (status == IG_OK) {
-        inputs_list(s, &in, list);
+        inputs_list(s, s->cache, &in, list);
         status = ig_run(p->compiled, list, out);
     }
     for (int64_t i = 0; status == IG_OK && i < caches; i++) {
         ig_release(s->cache[i]);
         s->cache[i] = ig_scope_forget(out[i]);
     }
-    if (status == IG_OK) {
-        ig_release(s->logits);
+    if (status == IG_OK)
         s->logits = ig_scope_forget(out[caches]);
-    }
     ig_scope_end();
     memory_free(list);
     return status;
