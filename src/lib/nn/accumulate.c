@@ -49,8 +49,9 @@ static ig_status addition_build(addition *a, const ig_optimizer *o, ig_model *m,
     return status == IG_OK ? accumulate_join(o, a->grad, a->n) : status;
 }
 
-static ig_status addition_eval(addition *a, const ig_optimizer *o, const ig_model *m,
-                               ig_array *loss, ig_array *const *also, int n_also)
+/* Lists what is evaluated, and takes references to it. */
+static void addition_list(addition *a, const ig_model *m, ig_array *loss, ig_array *const *also,
+                          int n_also)
 {
     for (int i = 0; i < a->n; i++)
         a->out[a->n_out++] = a->grad[i];
@@ -60,10 +61,11 @@ static ig_status addition_eval(addition *a, const ig_optimizer *o, const ig_mode
     a->out[a->n_out++] = loss;
     for (int i = 0; i < n_also; i++)
         a->out[a->n_out++] = also[i];
-    return ig_eval_donating(a->out, a->n_out, o->sum, o->n_sum);
+    for (int i = 0; i < a->n_out; i++)
+        ig_retain(a->out[i]);
 }
 
-/* Takes the new sums, which must outlive the scope. */
+/* Takes the new sums. */
 static void addition_keep(const addition *a, ig_optimizer *o, ig_array **sum)
 {
     for (int i = 0; i < a->n; i++)
@@ -73,20 +75,30 @@ static void addition_keep(const addition *a, ig_optimizer *o, ig_array **sum)
     o->n_sum = a->n;
 }
 
+/* The scope of the gradients ends before they are evaluated. In an inner scope, the evaluation would keep what the loss is computed
+ * from, which belongs to the caller's scope. */
 static ig_status add(ig_optimizer *o, ig_model *m, ig_array *loss, ig_array *const *also,
                      int n_also)
 {
     const size_t n = (size_t)m->param.n, all = 3 * n + (size_t)m->state.n + 1 + (size_t)n_also;
     ig_array **room = malloc(all * sizeof(ig_array *)), **sum = malloc(n * sizeof(ig_array *));
     addition a = {.grad = room, .param = room + n, .out = room + 2 * n, .n = (int)n};
-    ig_status status = room && sum ? addition_build(&a, o, m, loss)
-                                   : ig_fail(IG_ERR_MEMORY, "step_add: no memory for lists");
+    ig_status status =
+        room && sum ? ig_scope_begin() : ig_fail(IG_ERR_MEMORY, "step_add: no memory for lists");
+    if (status == IG_OK) {
+        status = addition_build(&a, o, m, loss);
+        if (status == IG_OK)
+            addition_list(&a, m, loss, also, n_also);
+        ig_scope_end();
+    }
     if (status == IG_OK)
-        status = addition_eval(&a, o, m, loss, also, n_also);
+        status = ig_eval_donating(a.out, a.n_out, o->sum, o->n_sum);
     if (status == IG_OK)
         addition_keep(&a, o, sum);
     else
         free(sum);
+    for (int i = 0; i < a.n_out; i++)
+        ig_release(a.out[i]);
     free(room);
     return status;
 }
@@ -98,13 +110,10 @@ ig_status ig_step_add(ig_optimizer *o, ig_model *m, ig_array *loss, double *valu
     if (status == IG_OK && (o->is_split || m->is_divided))
         status = ig_fail(IG_ERR_ARGUMENT, "step_add: the ranks have divided %s; use ig_shards_add",
                          o->is_split ? "this optimizer's state" : "this model");
-    if (status == IG_OK)
-        status = ig_scope_begin();
     if (status == IG_OK) {
         const bool kept = ig_keep_history(false); /* parameters are constants */
         status = add(o, m, loss, also, n);
         ig_keep_history(kept);
-        ig_scope_end();
     }
     if (status == IG_OK && value) {
         *value = ig_item(loss);
