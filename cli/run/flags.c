@@ -76,10 +76,21 @@ static bool is_for_compiler(const char *word)
     return false;
 }
 
+/* Our headers need C++17, which an older standard therefore means, as with ingot nvcc. */
+static const char *standard(const char *word)
+{
+    static const char *const old[] = {"c++98", "c++03", "c++11", "c++14"};
+    for (size_t i = 0; i < sizeof old / sizeof *old; i++)
+        if (strcmp(word + strlen(word) - strlen(old[i]), old[i]) == 0)
+            return "-std=gnu++17";
+    return word;
+}
+
 static void add(words *flags, const char *word)
 {
+    const char *plain = strncmp(word, "--std=", 6) == 0 ? word + 1 : word;
     flags->v = heap_resize(flags->v, sizeof *flags->v * (size_t)(flags->n + 1));
-    flags->v[flags->n++] = strncmp(word, "--std=", 6) == 0 ? word + 1 : word;
+    flags->v[flags->n++] = strncmp(plain, "-std=", 5) == 0 ? standard(plain) : plain;
 }
 
 /* Adds "-fopenmp,-O2", the value of -Xcompiler. */

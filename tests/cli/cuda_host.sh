@@ -272,6 +272,8 @@ check 'a part of CUDA graphs' refused 'graph.cu:6: this part of CUDA graphs is n
 check 'texture references' refused 'texture.cu:2: texture references, mipmaps and views are not supported' texture.cu
 check 'the driver API' refused 'driver.cu:6: this part of the CUDA driver API is not supported' driver.cu
 check 'a header of Thrust that is not here' refused 'library.cu:2:10: error: ' library.cu
+program old.cu '' 'return 0;'
+check 'an older standard means C++17' gives 0 '*' -std=c++11 old.cu
 check 'a functor of Thrust with atomics' gives 134 '*functions of algorithms run on the host here*' functor.cu
 check 'cuBLAS' refused 'blas.cu:2:10: error: ' blas.cu
 check 'a call that is not here' refused 'is not supported (cudaNoSuchCall)' call.cu

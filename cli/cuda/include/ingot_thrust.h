@@ -8,6 +8,7 @@
 
 #include "cuda_runtime.h"
 
+#include <algorithm>
 #include <complex>
 #include <cstddef>
 #include <functional>
@@ -82,7 +83,17 @@ using std::tie;
 using std::tuple;
 using std::tuple_element;
 using std::tuple_size;
+using std::abs;
+using std::arg;
 using std::complex;
+using std::conj;
+using std::exp;
+using std::max;
+using std::min;
+using std::norm;
+using std::polar;
+using std::pow;
+using std::sqrt;
 struct null_type {
 };
 
@@ -183,7 +194,7 @@ static const ig_actor<ig_place<3>> _4;
 #define IG_OPERATOR(op) \
     template <typename A, typename B, \
               typename = std::enable_if_t<ig_is_actor<A>::value || ig_is_actor<B>::value>> \
-    constexpr auto operator op(const A &a, const B &b) \
+    auto operator op(const A &a, const B &b) \
     { \
         return ig_make_actor([x = ig_as_actor(a), y = ig_as_actor(b)](const auto &t) { return x(t) op y(t); }); \
     }
@@ -204,11 +215,11 @@ IG_OPERATOR(&)
 IG_OPERATOR(|)
 IG_OPERATOR(^)
 #undef IG_OPERATOR
-template <typename F> constexpr auto operator-(const ig_actor<F> &a)
+template <typename F> auto operator-(const ig_actor<F> &a)
 {
     return ig_make_actor([x = a.f](const auto &t) { return -x(t); });
 }
-template <typename F> constexpr auto operator!(const ig_actor<F> &a)
+template <typename F> auto operator!(const ig_actor<F> &a)
 {
     return ig_make_actor([x = a.f](const auto &t) { return !x(t); });
 }

@@ -2,7 +2,6 @@
 #ifndef INGOT_THRUST_ALGORITHMS_H
 #define INGOT_THRUST_ALGORITHMS_H
 
-#include <algorithm>
 #include <numeric>
 
 namespace thrust
