@@ -239,6 +239,26 @@ static void maps_join_the_chain_of_attention(void **unused)
     ig_scope_end();
 }
 
+/* Two sums that read the same matrix: along rows they are a chain, along columns they are not. A value for each row does not
+ * change how columns are walked. */
+static void sums_of_columns_are_not_chained(void **unused)
+{
+    (void)unused;
+    ig_scope_begin();
+    graph g = {0};
+    const schedule_rules device = {.chain_bytes = 1 << 16, .warp_points = 1024, .warp_rows = 8};
+    ig_array *const x = input(64, 32), *const y = input(64, 32), *const each = input(64, 1);
+    ig_array *const scaled = ig_multiply(ig_subtract(x, each), y);
+    for (int axis = 0; axis < 2; axis++) {
+        ig_array *const sums[2] = {ig_sum(scaled, IG_AXES(axis), IG_DTYPE_NONE, false),
+                                   ig_sum(y, IG_AXES(axis), IG_DTYPE_NONE, false)};
+        ig_array *both = ig_concat(sums, 2, IG_AXES(0));
+        assert_int_equal(longest_chain(&g, both, &device), 1 + axis);
+    }
+    graph_free(&g);
+    ig_scope_end();
+}
+
 /* Nothing stores halves that were converted to f32: the readers convert them, also those at the places of labels. */
 static void converted_halves_are_not_stored(void **unused)
 {
@@ -322,6 +342,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_arena_has_no_gaps),
         cmocka_unit_test(products_with_large_matrices_are_not_chained),
         cmocka_unit_test(maps_join_the_chain_of_attention),
+        cmocka_unit_test(sums_of_columns_are_not_chained),
         cmocka_unit_test(converted_halves_are_not_stored),
         cmocka_unit_test(gradients_of_slices_are_joined),
     };
