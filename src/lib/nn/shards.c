@@ -263,18 +263,30 @@ ig_status shards_push(shards *s, ig_array **term)
     return status;
 }
 
+/* The scope of the terms ends before they are evaluated. In an inner scope, the evaluation would keep what the loss is computed
+ * from, which belongs to the caller's scope. */
 static ig_status add_shard(shards *s, const ig_model *m, ig_array *loss, double weight,
                            ig_array *const *also)
 {
     ig_array **term = calloc((size_t)s->n, sizeof(ig_array *));
-    ig_status status = term ? build_entries(s, m, loss, weight, term)
+    ig_status status = term ? ig_scope_begin()
                             : ig_fail(IG_ERR_MEMORY, "shards_add: no memory for %d arrays", s->n);
+    bool built = false;
+    if (status == IG_OK) {
+        status = build_entries(s, m, loss, weight, term);
+        built = status == IG_OK;
+        for (int i = 0; i < s->n && built; i++)
+            ig_retain(term[i]);
+        ig_scope_end();
+    }
     if (status == IG_OK)
         status = eval_entries(term, s->n, loss, also, s->n_also);
     if (status == IG_OK)
         status = read_numbers(s, loss, weight, also);
     if (status == IG_OK)
         status = shards_push(s, term);
+    for (int i = 0; i < s->n && built; i++)
+        ig_release(term[i]);
     free(term);
     return status;
 }
@@ -305,8 +317,6 @@ ig_status ig_shards_add(ig_optimizer *o, ig_model *m, ig_array *loss, double wei
                         ig_array *const *also, int n)
 {
     ig_status status = add_check(o, m, loss, weight, also, n);
-    if (status == IG_OK)
-        status = ig_scope_begin();
     if (status == IG_OK) {
         shards *s = o->shards;
         const bool kept = ig_keep_history(false); /* parameters are constants */
@@ -315,7 +325,6 @@ ig_status ig_shards_add(ig_optimizer *o, ig_model *m, ig_array *loss, double wei
         if (status == IG_OK)
             status = add_shard(s, m, loss, weight, also);
         ig_keep_history(kept);
-        ig_scope_end();
     }
     if (status != IG_OK)
         return shards_end(o, m, status);
