@@ -13,6 +13,7 @@
 
 typedef struct chatting {
     text_settings set;
+    cache_settings cache;
     generation g;
     grammar_files grammar;
     const char *system, *template;
@@ -111,6 +112,7 @@ int verb_chat(int argc, char **argv)
         GRAMMAR_OPTIONS(t.grammar),
         FLAG("--time", &t.timed,
              "prints how many tokens were computed, and how many were in the cache"),
+        CACHE_OPTIONS(t.cache),
         ENGINE_OPTIONS(t.set.engine),
         {0}};
     const command c = {
@@ -134,7 +136,8 @@ int verb_chat(int argc, char **argv)
     if (code >= 0)
         return code;
     decoder *d = decoder_open_adapted(t.set.model, t.set.lora);
-    tokens_of *k = d ? tokens_open(d) : NULL;
+    const bool chosen = d && cache_choose(d, t.cache.form, t.cache.limit) == IG_OK;
+    tokens_of *k = chosen ? tokens_open(d) : NULL;
     t.talk = k ? conversation_new(d, k, t.template, t.context) : NULL;
     const bool fine = t.talk && grammar_open(&t.grammar, &t.g.grammar);
     code = fine && begin(&t) ? answers(&c, &t, argv, argc) : fail_library(&c);

@@ -31,6 +31,11 @@ typedef struct text_settings {
     str written; /* for the file */
 } text_settings;
 
+typedef struct cache_settings {
+    const char *form;
+    uint64_t limit;
+} cache_settings;
+
 /* clang-format off */
 #define TEXT_OPTIONS(s) \
     {"--model", 'm', "DIR", option_text, &(s).model, "the model folder"}, \
@@ -39,6 +44,10 @@ typedef struct text_settings {
 #define OUTPUT_OPTION(s, help) {"--output", 'o', "FILE", option_text, &(s).output, help}
 #define LORA_OPTION(path) \
     {"--lora", 0, "DIR", option_text, &(path), "adapters for the model, as the package peft writes them"}
+/* The cache of keys and values; s: cache_settings. */
+#define CACHE_OPTIONS(s) \
+    {"--cache", 0, "f32|f16|q8", option_text, &(s).form, "keys and values of earlier tokens (f32)"}, \
+    {"--cache-limit", 0, "SIZE", option_bytes, &(s).limit, "bytes of the cache, at most"}
 /* How the next token is drawn; s: a struct sampling of lib/decoder. */
 #define SAMPLING_OPTIONS(s) \
     {"--temperature", 0, "X", option_number, &(s).temperature, \

@@ -19,6 +19,7 @@ enum { STOPS_MOST = 16 };
 typedef struct generating {
     text_settings set;
     grammar_files grammar;
+    cache_settings cache;
     decoder *model, *draft;
     tokens_of *tokens;
     generation g;
@@ -63,9 +64,9 @@ static void answer_json(reply *p, const generation_result *r, double end)
     str_add(&copy, p->prompt.at, p->prompt.bytes);
     str_json(&out,
              "{schema: 1, prompt: %s, text: %s, end: %s, prompt_tokens: %lld, tokens: %lld, "
-             "prompt_seconds: %.6g, seconds: %.6g, ids: ",
+             "cache: %s, prompt_seconds: %.6g, seconds: %.6g, ids: ",
              copy.s ? copy.s : "", p->answer.s ? p->answer.s : "", ends[r->end], (long long)p->n,
-             (long long)r->tokens, p->first - p->start, end - p->first);
+             (long long)r->tokens, cache_name(p->g->model), p->first - p->start, end - p->first);
     str_printf(&p->ids, "]");
     str_printf(&p->logprobs, "]");
     str_puts(&out, "[");
@@ -285,6 +286,8 @@ static int answers(const command *c, generating *g, char **words, int n_words)
 static bool models_open(generating *g)
 {
     g->model = decoder_open_adapted(g->set.model, g->set.lora);
+    if (!g->model || cache_choose(g->model, g->cache.form, g->cache.limit) != IG_OK)
+        return false;
     g->tokens = g->model ? tokens_open(g->model) : NULL;
     if (!g->tokens || !grammar_open(&g->grammar, &g->g.grammar))
         return false;
@@ -317,6 +320,7 @@ int verb_generate(int argc, char **argv)
         FLAG("--lookup", &g.g.lookup, "guesses tokens that followed the same tokens before"),
         {"--draft", 0, "FILE", option_text, &g.draft_path,
          "a small model of the same family, which guesses tokens"},
+        CACHE_OPTIONS(g.cache),
         FLAG("--ignore-end", &g.g.ignores_end, "goes on after a token that ends the text"),
         FLAG("--time", &g.timed, "prints tokens per second"),
         FLAG("--json", &g.set.json, "prints JSON, an object for each prompt, schema 1"),

@@ -9,6 +9,7 @@
 #include "lib/decoder/lora.h"
 
 typedef struct measuring {
+    cache_settings cache;
     const char *model, *lora;
     int64_t context;
     bool json, quiet;
@@ -115,6 +116,7 @@ int verb_perplexity(int argc, char **argv)
     const option options[] = {
         {"--model", 'm', "FILE", option_text, &m.model, "the model: a .gguf file or a folder"},
         {"--context", 0, "N", option_count, &m.context, "tokens of a window (512)"},
+        CACHE_OPTIONS(m.cache),
         FLAG("--json", &m.json, "prints JSON, schema 1"),
         FLAG("--quiet", &m.quiet, "shows no progress"),
         LORA_OPTION(m.lora),
@@ -139,7 +141,8 @@ int verb_perplexity(int argc, char **argv)
     interrupt_watch();
     interrupt_cancel();
     decoder *d = decoder_open_adapted(m.model, m.lora);
-    tokens_of *k = d ? tokens_open(d) : NULL;
+    const bool fine = d && cache_choose(d, m.cache.form, m.cache.limit) == IG_OK;
+    tokens_of *k = fine ? tokens_open(d) : NULL;
     code = k ? file_measure(&c, &m, d, k, argv[0]) : fail_library(&c);
     tokens_close(k);
     decoder_close(d);

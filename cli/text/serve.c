@@ -38,6 +38,7 @@ int verb_serve(int argc, char **argv)
     text_settings set = {0};
     server_options o = server_options_default;
     uint64_t body = (uint64_t)o.body_most;
+    cache_settings cache = {0};
     char name[256];
     o.sampling = sampling_default;
     o.sampling.temperature = 0;
@@ -58,6 +59,7 @@ int verb_serve(int argc, char **argv)
         {"--body", 0, "SIZE", option_bytes, &body, "bytes of a request, at most (4MiB)"},
         {"--seconds", 0, "N", option_count, &o.seconds, "time of a request, at most (600)"},
         LORA_OPTION(set.lora),
+        CACHE_OPTIONS(cache),
         SAMPLING_OPTIONS(o.sampling),
         ENGINE_OPTIONS(set.engine),
         {0}};
@@ -86,7 +88,8 @@ int verb_serve(int argc, char **argv)
     o.name = o.name ? o.name : name;
     signal(SIGPIPE, SIG_IGN); /* clients may leave */
     decoder *d = decoder_open_adapted(set.model, set.lora);
-    tokens_of *k = d ? tokens_open(d) : NULL;
+    const bool fine = d && cache_choose(d, cache.form, cache.limit) == IG_OK;
+    tokens_of *k = fine ? tokens_open(d) : NULL;
     server *s = k ? server_new(d, k, &o) : NULL;
     interrupt_watch();
     interrupt_cancel();

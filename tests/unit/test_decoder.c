@@ -119,6 +119,54 @@ static void test_packed(void **state)
     decoder_close(e);
 }
 
+/* Forms of the cache: logits stay within their precision, also of several texts; sizes and limits. */
+static void test_cache(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *form;
+        double nmse;
+        int64_t bytes; /* of a token, for each element of keys and values, times 8 */
+    } rows[] = {{"f32", 1e-10, 32}, {"f16", 1e-5, 16}, {"q8", 2e-3, 10}};
+    int32_t ids[20];
+    ids_fill(ids, 20);
+    ig_set_math(IG_MATH_SAME);
+    decoder *d = opened(fixture);
+    const int64_t v = d->config.vocabulary;
+    const int64_t each = 2 * d->config.layers * d->config.kv_heads * d->config.head_width;
+    session *exact = session_new(d, 20);
+    const float *a = session_add(exact, ids, 20);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(cache_choose(d, rows[i].form, 0), IG_OK);
+        assert_string_equal(cache_name(d), rows[i].form);
+        assert_int_equal(cache_bytes(d, 8), each * rows[i].bytes);
+        session *one = session_new(d, 20), *two = session_new_texts(d, 2, 20);
+        assert_true(one && two);
+        assert_non_null(session_add(one, ids, 12));
+        const double error = nmse(session_add(one, ids + 12, 8), a, v);
+        session_choose(two, 1);
+        assert_non_null(session_add(two, ids, 19));
+        session_choose(two, 0);
+        assert_int_equal(session_copy(two, 1, 19), IG_OK);
+        const float *rows_two = session_step(two, (int32_t[]){ids[19], ids[19]}, 2);
+        assert_non_null(rows_two);
+        const double first = nmse(rows_two, a, v), second = nmse(rows_two + v, a, v);
+        if (!(error < rows[i].nmse && first < rows[i].nmse && second < rows[i].nmse))
+            fail_msg("%s: NMSE %g, %g, %g", rows[i].form, error, first, second);
+        assert_true(i == 0 || error > 0);
+        session_free(one);
+        session_free(two);
+    }
+    assert_int_equal(cache_choose(d, "f8", 0), IG_ERR_ARGUMENT);
+    assert_error(IG_ERR_ARGUMENT, "no form 'f8'; choose f32, f16 or q8");
+    assert_int_equal(cache_choose(d, "f16", 1000), IG_OK);
+    assert_null(session_new(d, 20));
+    assert_error(IG_ERR_MEMORY, "and its limit is 1000; choose fewer tokens");
+    ig_set_math(IG_MATH_STRICT);
+    session_free(exact);
+    decoder_close(d);
+}
+
 /* Each type keeps the logits within its precision, and the file opens again. */
 static void test_quantize(void **state)
 {
@@ -446,7 +494,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, folder_begin, folder_end)
-        TEST(parts),    TEST(texts),     TEST(guesses), TEST(packed),   TEST(quantize),
+        TEST(parts),    TEST(texts),     TEST(guesses), TEST(packed),   TEST(quantize), TEST(cache),
         TEST(sampling), TEST(penalties), TEST(tokens),  TEST(generate), TEST(mistakes),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

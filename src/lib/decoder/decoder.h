@@ -6,6 +6,7 @@
  *   experts.c       tensors of experts, of folders
  *   rope.c          the angles of rotary embeddings
  *   network.c       the graph: from tokens and the cache to logits
+ *   cache.c         the forms of keys and values in the cache
  *   session.c       texts: their cache, and the compiled graphs
  *   sample.c        the choice of the next token
  *   tokens.c        the tokenizer, and the bytes of tokens
@@ -139,9 +140,14 @@ bool config_has_window(const decoder_config *c, int64_t layer);
 /* ---- the model ------------------------------------------------------------------------------- */
 
 typedef struct lora lora;
+/* Keys and values of the cache. q8: groups of numbers of 8 bits with a scale. */
+typedef enum cache_form { CACHE_F32, CACHE_F16, CACHE_Q8 } cache_form;
+enum { CACHE_PARTS = 2 };
 
 typedef struct decoder {
     decoder_config config;
+    cache_form cache;
+    uint64_t cache_limit; /* bytes of the cache of a session, at most; 0: any */
     char path[DECODER_PATH];
     bool is_gguf;
     const role_names *roles;
@@ -165,6 +171,19 @@ uint64_t decoder_bytes(const decoder *d);
 /* The tensor of a role in a layer (-1: outside of layers), with that shape, or NULL with an error. `optional`: NULL
  * without an error if it is missing. */
 ig_array *weight_get(decoder *d, role r, int64_t layer, bool bias, bool optional, ig_ints shape);
+
+/* Chooses the form of the cache of later sessions: "f32", "f16" or "q8"; NULL: as it is. */
+ig_status cache_choose(decoder *d, const char *form, uint64_t limit);
+const char *cache_name(const decoder *d);
+/* The arrays of all keys, or of all values, of a layer: 1 or 2, with this dtype and this number of elements for a token. */
+int cache_parts(const decoder *d);
+ig_dtype cache_dtype(const decoder *d, int part);
+int64_t cache_width(const decoder *d, int part);
+/* Bytes of the cache for that many tokens. */
+uint64_t cache_bytes(const decoder *d, int64_t tokens);
+/* Keys or values (..., K * D) as the parts that the cache holds, and back. False and NULL on failure. */
+bool cache_pack(const decoder *d, ig_array *x, ig_array *part[CACHE_PARTS]);
+ig_array *cache_unpack(const decoder *d, ig_array *const part[CACHE_PARTS]);
 
 /* The name of a tensor; "" if the files have no such tensor. */
 void role_name(const decoder *d, role r, int64_t layer, int64_t expert, bool bias,
@@ -198,7 +217,8 @@ typedef struct network_in {
     bool hidden;            /* the hidden states after the last norm, not logits */
     int64_t
         whole; /* not 0: the tokens are so many texts of equal length, from their beginnings; no cache */
-    ig_array **cache;    /* keys and values of each layer in turn: (texts * capacity, K * D) */
+    ig_array **
+        cache; /* the parts of keys and values of each layer in turn: (texts * capacity, cache_width) */
     ig_array *ids;       /* (T,) */
     ig_array *positions; /* (T,) i32 */
     ig_array *start;     /* (T, 1) i32: the places of the cache that are written */
@@ -232,6 +252,8 @@ ig_status session_copy(session *s, int64_t from, int64_t length);
  * the next call; NULL on failure. */
 const float *session_step(session *s, const int32_t *ids, int64_t n);
 int64_t session_length(const session *s);
+/* Bytes of the cache. */
+uint64_t session_cache_bytes(const session *s);
 int64_t session_vocabulary(const session *s);
 /* Removes tokens from the end of the text. */
 void session_cut(session *s, int64_t length);

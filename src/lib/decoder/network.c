@@ -92,37 +92,48 @@ static ig_array *split(ig_array *x, int64_t tokens, int64_t heads, int64_t width
              : NULL;
 }
 
-/* The first C places of the texts that are read, in a cache of several texts: (T, K, C, D) if each token has its own
- * text, otherwise (K, C, D). */
+/* The first C places of the texts that are read, of one part of the cache: (T, C, n) if each token has its own text, otherwise
+ * (C, n). */
 static ig_array *recall(const shared *s, ig_array *cache)
 {
-    const decoder_config *c = &s->d->config;
     const network_in *in = s->in;
-    const int64_t width = c->kv_heads * c->head_width, texts = in->apart ? in->tokens : in->texts;
-    ig_array *x = cache ? ig_reshape(cache, IG_SHAPE(in->texts, -1, width)) : NULL;
+    const int64_t texts = in->apart ? in->tokens : in->texts;
+    if (!cache)
+        return NULL;
+    const int64_t width = ig_dim(cache, 1);
+    if (in->texts == 1)
+        return ig_slice(cache, IG_SHAPE(0), IG_SHAPE(in->places), IG_SHAPE(1));
+    ig_array *x = ig_reshape(cache, IG_SHAPE(in->texts, -1, width));
     x = x ? ig_slice(x, IG_SHAPE(0, 0, 0), IG_SHAPE(texts, in->places, width), IG_SHAPE(1, 1, 1))
           : NULL;
     if (!in->apart)
-        return split(x ? ig_take(x, in->text, IG_AXES(0)) : NULL, in->places, c->kv_heads,
-                     c->head_width);
-    x = x ? ig_reshape(x, IG_SHAPE(texts, in->places, c->kv_heads, c->head_width)) : NULL;
-    return x ? ig_permute_dims(x, IG_AXES(0, 2, 1, 3)) : NULL;
+        x = x ? ig_reshape(ig_take(x, in->text, IG_AXES(0)), IG_SHAPE(in->places, width)) : NULL;
+    return x;
 }
 
-/* Writes keys or values (K, T, D) into the cache, and returns the places that are read. Whole texts need no cache. */
+/* Writes keys or values (K, T, D) into the cache, whose parts begin at `cache`. Returns the places that are read: (T, K, C, D) if
+ * each token has its own text, otherwise (K, C, D). Whole texts need no cache. */
 static ig_array *remember(const shared *s, ig_array **cache, ig_array *x)
 {
     const decoder_config *c = &s->d->config;
-    if (s->in->whole)
+    const network_in *in = s->in;
+    ig_array *part[CACHE_PARTS] = {NULL};
+    if (in->whole)
         return x;
     x = x ? ig_reshape(ig_permute_dims(x, IG_AXES(1, 0, 2)),
-                       IG_SHAPE(s->in->tokens, c->kv_heads * c->head_width))
+                       IG_SHAPE(in->tokens, c->kv_heads * c->head_width))
           : NULL;
-    *cache = x ? ig_scatter_nd(*cache, s->in->start, x, "set") : NULL;
-    if (s->in->texts > 1)
-        return recall(s, *cache);
-    x = *cache ? ig_slice(*cache, IG_SHAPE(0), IG_SHAPE(s->in->places), IG_SHAPE(1)) : NULL;
-    return split(x, s->in->places, c->kv_heads, c->head_width);
+    if (!cache_pack(s->d, x, part))
+        return NULL;
+    for (int i = 0; i < cache_parts(s->d); i++) {
+        cache[i] = ig_scatter_nd(cache[i], in->start, part[i], "set");
+        part[i] = recall(s, cache[i]);
+    }
+    x = cache_unpack(s->d, part);
+    if (!in->apart)
+        return split(x, in->places, c->kv_heads, c->head_width);
+    x = x ? ig_reshape(x, IG_SHAPE(in->tokens, in->places, c->kv_heads, c->head_width)) : NULL;
+    return x ? ig_permute_dims(x, IG_AXES(0, 2, 1, 3)) : NULL;
 }
 
 /* The softmax of scores (K, H / K, T, C) and one score more, of a sink of each head, which gets no place. */
@@ -200,8 +211,9 @@ static ig_array *attention(const shared *s, int64_t layer, ig_array *x)
         split(linear(d, ROLE_VALUE, layer, x, c->width, c->kv_heads * w), t, c->kv_heads, w);
     q = turned(s, norm(d, ROLE_QUERY_NORM, layer, true, q, w), local);
     k = turned(s, norm(d, ROLE_KEY_NORM, layer, true, k, w), local);
-    k = remember(s, &s->in->cache[2 * layer], k);
-    v = remember(s, &s->in->cache[2 * layer + 1], v);
+    const int64_t parts = cache_parts(d);
+    k = remember(s, &s->in->cache[2 * layer * parts], k);
+    v = remember(s, &s->in->cache[(2 * layer + 1) * parts], v);
     ig_array *sinks = weight_get(d, ROLE_SINKS, layer, false, true, IG_SHAPE(c->heads));
     ig_array *y = attend(s, q, k, v, s->mask[local], sinks);
     y = linear(d, ROLE_ATTENTION_OUT, layer, y, c->heads * w, c->width);

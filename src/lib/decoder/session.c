@@ -36,8 +36,9 @@ struct session {
     int64_t texts, chosen;
     int64_t *lengths; /* of each text */
     int64_t limit,
-        capacity;     /* of a text; capacity: places of the cache, for the limit and padding */
-    ig_array **cache; /* owned; layers * 2 */
+        capacity; /* of a text; capacity: places of the cache, for the limit and padding */
+    int64_t arrays;
+    ig_array **cache; /* owned: the arrays of the cache */
     plan plans[PLANS];
     int n_plans;
     ig_compiled *copy; /* of PART_MOST rows of all caches */
@@ -48,17 +49,28 @@ struct session {
 
 static ig_status cache_new(session *s)
 {
-    const decoder_config *c = &s->d->config;
-    const ig_ints shape = IG_SHAPE(s->texts * s->capacity, c->kv_heads * c->head_width);
-    s->cache = memory_new((size_t)(2 * c->layers) * sizeof *s->cache);
+    const decoder *d = s->d;
+    const int parts = cache_parts(d);
+    s->arrays = 2 * d->config.layers * parts;
+    if (d->cache_limit && session_cache_bytes(s) > d->cache_limit)
+        FAIL(IG_ERR_MEMORY,
+             "generate: the cache of %" PRId64 " x %" PRId64 " tokens in %s needs %" PRIu64
+             " bytes, and its limit is %" PRIu64
+             "; choose fewer tokens, a smaller form (--cache q8) or a larger limit",
+             s->texts, s->capacity, cache_name(d), session_cache_bytes(s), d->cache_limit);
+    s->cache = memory_new((size_t)s->arrays * sizeof *s->cache);
     if (!s->cache)
         return IG_ERR_MEMORY;
-    for (int64_t i = 0; i < 2 * c->layers; i++) {
-        if (!(s->cache[i] = ig_scope_forget(ig_zeros(shape, IG_F32))))
+    for (int64_t i = 0; i < s->arrays; i++) {
+        const int part = (int)(i % parts);
+        const ig_ints shape = IG_SHAPE(s->texts * s->capacity, cache_width(d, part));
+        if (!(s->cache[i] = ig_scope_forget(ig_zeros(shape, cache_dtype(d, part)))))
             return error_waiting(IG_ERR_MEMORY);
     }
-    return ig_eval(s->cache, (int)(2 * c->layers));
+    return ig_eval(s->cache, (int)s->arrays);
 }
+
+uint64_t session_cache_bytes(const session *s) { return cache_bytes(s->d, s->texts * s->capacity); }
 
 session *session_new(decoder *d, int64_t capacity) { return session_new_texts(d, 1, capacity); }
 
@@ -95,7 +107,7 @@ void session_free(session *s)
     for (int i = 0; i < s->n_plans; i++)
         ig_compiled_free(s->plans[i].compiled);
     ig_compiled_free(s->copy);
-    for (int64_t i = 0; s->cache && i < 2 * s->d->config.layers; i++)
+    for (int64_t i = 0; s->cache && i < s->arrays; i++)
         ig_release(s->cache[i]);
     memory_free(s->cache);
     memory_free(s->lengths);
@@ -132,7 +144,7 @@ static int inputs_list(const session *s, ig_array *const *cache, const plan_inpu
                        ig_array **list)
 {
     int n = 0;
-    for (int64_t i = 0; i < 2 * s->d->config.layers; i++)
+    for (int64_t i = 0; i < s->arrays; i++)
         list[n++] = cache[i];
     if (in->rope)
         list[n++] = in->rope;
@@ -167,7 +179,7 @@ static void inputs_split(const session *s, const plan *p, const plan_inputs *in,
 static ig_status plan_compile(session *s, plan *p)
 {
     decoder *d = s->d;
-    const int64_t caches = 2 * d->config.layers, dims = d->config.rope.dims;
+    const int64_t caches = s->arrays, dims = d->config.rope.dims;
     ig_array **in = memory_get((size_t)(3 * caches + 2 * INPUTS_MORE) * sizeof *in);
     ig_array **cache = in + caches + INPUTS_MORE, **out = cache + caches;
     ig_status status = IG_OK;
@@ -183,7 +195,7 @@ static ig_status plan_compile(session *s, plan *p)
                       .hidden = p->form == PLAN_STATES,
                       .cache = cache};
     for (int64_t i = 0; i < caches; i++)
-        cache[i] = ig_placeholder(ig_shape(s->cache[i]), IG_F32);
+        cache[i] = ig_placeholder(ig_shape(s->cache[i]), ig_dtype_of(s->cache[i]));
     plan_inputs more = {.numbers = ig_placeholder(IG_SHAPE(NUMBERS, p->tokens), IG_I32)};
     if (dims > 0)
         more.rope = ig_placeholder(IG_SHAPE(rope_tables(s), p->tokens, dims), IG_F32);
@@ -227,7 +239,7 @@ static ig_status plan_get(session *s, int64_t tokens, int64_t places, int form, 
 /* Each cache with the rows of the first list of indices at those of the second one. */
 static ig_status copy_compile(session *s)
 {
-    const int n = (int)(2 * s->d->config.layers);
+    const int n = (int)s->arrays;
     ig_array **in = memory_get((size_t)(2 * n + 2) * sizeof *in), **out = in + n + 2;
     if (!in || ig_scope_begin() != IG_OK) {
         memory_free(in);
@@ -236,7 +248,7 @@ static ig_status copy_compile(session *s)
     in[n] = ig_placeholder(IG_SHAPE(PART_MOST), IG_I32);
     in[n + 1] = ig_placeholder(IG_SHAPE(PART_MOST, 1), IG_I32);
     for (int i = 0; i < n; i++) {
-        in[i] = ig_placeholder(ig_shape(s->cache[i]), IG_F32);
+        in[i] = ig_placeholder(ig_shape(s->cache[i]), ig_dtype_of(s->cache[i]));
         ig_array *rows = in[i] && in[n] ? ig_take(in[i], in[n], IG_AXES(0)) : NULL;
         out[i] = rows && in[n + 1] ? ig_scatter_nd(in[i], in[n + 1], rows, "set") : NULL;
     }
@@ -248,7 +260,7 @@ static ig_status copy_compile(session *s)
 
 static ig_status rows_copy(session *s, const int32_t *from, const int32_t *to)
 {
-    const int n = (int)(2 * s->d->config.layers);
+    const int n = (int)s->arrays;
     ig_array **in = memory_get((size_t)(2 * n + 2) * sizeof *in), **out = in + n + 2;
     if (!in || ig_scope_begin() != IG_OK) {
         memory_free(in);
@@ -330,7 +342,7 @@ static ig_status inputs_make(const session *s, const plan *p, const part *q, pla
 /* Runs one part, whose logits become s->logits. least: places of the cache that it reads. */
 static ig_status part_run(session *s, const part *q, int64_t tokens, int64_t least, int form)
 {
-    const int64_t caches = 2 * s->d->config.layers;
+    const int64_t caches = s->arrays;
     int64_t places = PLACES_LEAST;
     while (places < least)
         places *= 2;
