@@ -237,14 +237,18 @@ typedef struct data_head {
 } data_head;
 
 /* The data is followed by a TAIL for whole vectors: loops may read, but never write, past the last element. */
-enum { HEAD = 64, TAIL = 64, HUGE_PAGE = 2 << 20, KEEP_FROM = 64 << 10, KEEP_MOST = 16 };
+enum { HEAD = 64, TAIL = 64, HUGE_PAGE = 2 << 20, KEEP_FROM = 64 << 10 };
 
 /* Large blocks are kept for the next array of about their size: asking the system for memory and
- * touching it for the first time costs more than most programs that fill it. */
+ * touching it for the first time costs more than most programs that fill it. KEEP_ANY blocks are kept whatever their size. More,
+ * up to KEEP_MOST, are kept as long as arrays and kept blocks together take no more than arrays took at their peak: a step of
+ * a training replaces all parameters and moments at once. */
+enum { KEEP_ANY = 16, KEEP_MOST = 1024 };
 static struct {
     pthread_mutex_t lock;
     data_head *first; /* newest first */
     int n;
+    uint64_t bytes;
 } kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The size of a block for `bytes` bytes of data, in whole cache lines. A large block begins at a huge page. It need not
@@ -263,13 +267,31 @@ static data_head *kept_take(size_t bytes)
             found = *at;
             *at = found->next;
             kept.n--;
+            kept.bytes -= found->room;
             break;
         }
     pthread_mutex_unlock(&kept.lock);
     return found;
 }
 
-/* Keeps a block (may be NULL), and frees the oldest ones beyond `most`. */
+/* How many of the kept blocks stay, newest first; with the lock. */
+static int kept_count(int most)
+{
+    const uint64_t used = atomic_load(&data_used), peak = atomic_load(&data_peak);
+    const uint64_t room = peak > used ? peak - used : 0;
+    if (kept.n <= KEEP_ANY || (kept.n <= most && kept.bytes <= room))
+        return kept.n < most ? kept.n : most;
+    uint64_t bytes = 0;
+    int n = 0;
+    for (const data_head *b = kept.first; b && n < most; b = b->next, n++) {
+        bytes += b->room;
+        if (n >= KEEP_ANY && bytes > room)
+            break;
+    }
+    return n;
+}
+
+/* Keeps a block (may be NULL), and frees the oldest ones beyond `most` or beyond the peak. */
 static void kept_put(data_head *block, int most)
 {
     data_head *old = NULL;
@@ -281,14 +303,18 @@ static void kept_put(data_head *block, int most)
         block->next = kept.first;
         kept.first = block;
         kept.n++;
+        kept.bytes += block->room;
     }
-    if (kept.n > most) {
+    const int stay = kept_count(most);
+    if (kept.n > stay) {
         data_head **at = &kept.first;
-        for (int i = 0; i < most; i++)
+        for (int i = 0; i < stay; i++)
             at = &(*at)->next;
         old = *at;
         *at = NULL;
-        kept.n = most;
+        kept.n = stay;
+        for (const data_head *b = old; b; b = b->next)
+            kept.bytes -= b->room;
     }
     pthread_mutex_unlock(&kept.lock);
     while (old) {
