@@ -51,8 +51,8 @@ static void a_step_is_one_graph(void **unused)
     assert_memory_equal(got, want, sizeof got);
 }
 
-/* The default mode, in which quantized products round. */
-static void a_rounded_step_is_one_graph(void **unused)
+/* The default mode. The matrices are too small for kernels/contract_vector.cu, which test_vector_product.c tests. */
+static void a_step_in_the_default_mode_is_one_graph(void **unused)
 {
     (void)unused;
     static float got[STEPS][VOCABULARY_MOST];
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
     cuda_prepare(argv[0]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_step_is_one_graph, cuda_test_begin, cuda_test_end),
-        cmocka_unit_test_setup_teardown(a_rounded_step_is_one_graph, cuda_test_begin,
+        cmocka_unit_test_setup_teardown(a_step_in_the_default_mode_is_one_graph, cuda_test_begin,
                                         cuda_test_end),
     };
     return cmocka_run_group_tests(tests, cuda_begin, cuda_end);
