@@ -1,3 +1,4 @@
+/* The curves of training runs. See run_log.h. */
 #include "report/run_log.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* The network of GPT-2. See gpt_net.h. */
 #include "gpt_net.h"
 
 #include <math.h>

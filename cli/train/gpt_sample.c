@@ -1,3 +1,4 @@
+/* Texts that a trained model continues. See gpt_sample.h. */
 #include "gpt_sample.h"
 
 #include "base/memory.h"

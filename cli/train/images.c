@@ -1,3 +1,4 @@
+/* Image files as arrays. See images.h. */
 #include "images.h"
 
 #include "predict/predict.h"

@@ -1,3 +1,4 @@
+/* The training loop. See loop.h. */
 #include "loop.h"
 
 #include "../progress.h"

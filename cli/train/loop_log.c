@@ -1,3 +1,4 @@
+/* Lines and log files of a training run. See loop_log.h. */
 #include "loop_log.h"
 
 #include "base/clock.h"

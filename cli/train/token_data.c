@@ -1,3 +1,4 @@
+/* Files of tokens. See token_data.h. */
 #include "token_data.h"
 
 #include "lib/decoder/decoder.h"

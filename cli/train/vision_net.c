@@ -1,3 +1,4 @@
+/* ResNets and vision transformers. See vision_net.h. */
 #include "vision_net.h"
 
 #include <math.h>

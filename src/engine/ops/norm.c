@@ -1,3 +1,4 @@
+/* Gradients of norms that compute what they need again. See norm.h. */
 #include "engine/ops/norm.h"
 
 #include "base/error.h"
