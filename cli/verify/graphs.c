@@ -94,6 +94,19 @@ static ig_status eval_donating(const graph *g, const graph_arrays *a, ig_array *
     return ig_eval_donating(out, n, leaf, n_leaf);
 }
 
+/* The limit that a refusal names; 0: none. Graphs with leaves in host memory may be refused block by block. */
+static unsigned long long limit_named(const char *message)
+{
+    static const char *const before[] = {"to at least ", "the smallest limit that works is "};
+    unsigned long long named = 0;
+    for (int i = 0; i < 2 && !named; i++) {
+        const char *at = strstr(message, before[i]);
+        if (at)
+            named = strtoull(at + strlen(before[i]), NULL, 10);
+    }
+    return named;
+}
+
 /* Evaluates within the smallest memory limit: the one that the refusal of a smaller one names. Kernels may need more while they
  * run. */
 static ig_status eval_limited(ig_array *const *out, int n)
@@ -108,8 +121,7 @@ static ig_status eval_limited(ig_array *const *out, int n)
         if (status != IG_ERR_MEMORY)
             break;
         snprintf(said, sizeof said, "%s", ig_error(NULL));
-        const char *at = strstr(said, "to at least ");
-        if (!at || sscanf(at, "to at least %llu", &named) != 1)
+        if ((named = limit_named(said)) == 0)
             break;
         limit = i && named < 2 * limit ? 2 * limit : named;
     }
