@@ -231,7 +231,8 @@ static bool call_dtype(calc *c, const expr *n, ig_dtype dtype, const given *args
     return calc_give(c, n->where, value_to_array(v, dtype), out);
 }
 
-/* Calls what the name means: an op, unless the arguments fit only the function of that name. */
+/* Calls what the name means: an op, unless the arguments fit only the function of that name. If they fit neither, the message
+ * is the op's. */
 static bool call_meaning(calc *c, const expr *n, const meaning *m, value *out)
 {
     given *args;
@@ -241,9 +242,13 @@ static bool call_meaning(calc *c, const expr *n, const meaning *m, value *out)
         return false;
     if (m->op)
         count = call_gather(c, m->op, args, count);
-    if (m->op && !(m->define && !call_fits(m->op, args, count)))
+    if (m->op && (!m->define || call_fits(m->op, args, count)))
         return call_op(c, n, m->op, args, count, out);
-    return function_of_alias(c, m->define, &f) && function_call(c, n->where, &f, args, count, out);
+    if (!function_of_alias(c, m->define, &f))
+        return false;
+    return m->op && !function_takes(&f, args, count)
+               ? call_op(c, n, m->op, args, count, out)
+               : function_call(c, n->where, &f, args, count, out);
 }
 
 static bool call_value(calc *c, const expr *n, const value *callee, const expr *first, value *out)

@@ -207,6 +207,20 @@ static const given *argument_for(const user_function *f, const expr *param, int 
     return NULL;
 }
 
+bool function_takes(const user_function *f, const given *args, int count)
+{
+    int position = 0, used = 0;
+    for (const expr *p = f->lambda->child->next; p; p = p->next, position++) {
+        if (p->kind == N_STAR)
+            return true;
+        const given *a = argument_for(f, p, position, args, count);
+        used += a != NULL;
+        if (!a && p->kind == N_NAME)
+            return false;
+    }
+    return used == count;
+}
+
 /* Binds the parameters of f to arguments, as local names. */
 static bool parameters_bind(calc *c, span where, const user_function *f, const given *args,
                             int count)

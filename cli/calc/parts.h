@@ -175,6 +175,8 @@ bool function_apply(calc *c, span where, const user_function *f, const value *ar
 bool function_call(calc *c, span where, const user_function *f, const given *args, int count,
                    value *out);
 bool function_of_alias(calc *c, const ig_alias *a, user_function *out);
+/* True if the arguments have the names and the number that the function takes. */
+bool function_takes(const user_function *f, const given *args, int count);
 /* Reads an argument that is a function: its value, or an op by its name. Other values stay as they are. */
 bool function_argument(calc *c, const expr *n, value *out);
 void calc_push(calc *c, const char *name, const value *v);

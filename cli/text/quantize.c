@@ -18,9 +18,10 @@ int verb_quantize(int argc, char **argv)
     engine_options engine = {0};
     const option options[] = {
         {"--output", 'o', "FILE", option_text, &output, "the file to write: .gguf"},
-        {"--type", 't',
-         "f32|f16|bf16|q8_0|q4_0|q4_1|q5_0|q5_1|q2_k|q3_k|q4_k|q5_k|q6_k|iq4_nl|iq4_xs|mxfp4",
-         option_text, &type, "the type of matrices (q4_k)"},
+        {"--type", 't', "TYPE", option_text, &type,
+         "the type of matrices: f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q2_k, q3_k, q4_k, "
+         "q5_k, "
+         "q6_k, iq4_nl, iq4_xs or mxfp4 (q4_k)"},
         LORA_OPTION(adapters),
         FLAG("--quiet", &quiet, "prints nothing"),
         {"--threads", 0, "N", option_threads, &engine.threads, "threads of the CPU device"},

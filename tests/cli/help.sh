@@ -119,7 +119,7 @@ check 'bash: ops' offers "log_softmax" ingot ops log_so
 check 'bash: words' offers 'mnist' ingot train m
 check 'bash: train text has options of its own' offers '--data --decay --dropout --divide --device' ingot train text --d
 check 'bash: train has no --dropout' offers '--data --divide --device' ingot train --d
-check 'bash: train gpt has options of its own' offers '--data --dtype --decay --dropout --device' ingot train gpt --d
+check 'bash: train gpt has options of its own' offers '--data --decay --dropout --dtype --device' ingot train gpt --d
 check 'ingot man has train gpt' has "$temporary/ingot.1" '.SS ingot train gpt'
 check 'ingot man has train text' has "$temporary/ingot.1" '.SS ingot train text'
 check 'ingot man has the options of train text' has "$temporary/ingot.1" '\-\-dropout P'
