@@ -6,24 +6,41 @@
 #include <math.h>
 #include <string.h>
 
-/* Operations per second of a product of square matrices: the best of a few, after a first one. */
+/* Seconds of a product; negative on failure. */
+static double product_time(ig_array *x)
+{
+    const double begin = clock_s();
+    if (ig_scope_begin() != IG_OK)
+        return -1;
+    ig_array *y = ig_matmul(x, x);
+    const bool fine = ig_eval(&y, 1) == IG_OK && ig_synchronize(NULL) == IG_OK;
+    ig_scope_end();
+    return fine ? clock_s() - begin : -1;
+}
+
+/* Operations per second of a product of square matrices: the best of a few, after a first one. 0, without an error, if the
+ * memory limit has no room for them. */
 static double peak_measure(ig_dtype dtype)
 {
+    enum { PRODUCTS = 4 };
     const int64_t n = strcmp(ig_device(), "cpu") == 0 ? 512 : 8192;
-    double best = 0;
+    double least = INFINITY, seconds = 0;
     if (ig_scope_begin() != IG_OK)
         return 0;
     ig_array *x = ig_astype(ig_normal(ig_key(0, NULL), IG_SHAPE(n, n), IG_F32, NULL, NULL), dtype);
     bool fine = ig_eval(&x, 1) == IG_OK;
-    for (int i = 0; i < 4 && fine; i++) {
-        const double begin = clock_s();
-        ig_array *y = ig_matmul(x, x);
-        fine = ig_eval(&y, 1) == IG_OK && ig_synchronize(NULL) == IG_OK;
-        const double rate = 2 * pow((double)n, 3) / (clock_s() - begin);
-        best = i && rate > best ? rate : best;
+    for (int i = 0; i < PRODUCTS && fine; i++) {
+        fine = (seconds = product_time(x)) >= 0;
+        least = i ? fmin(least, seconds) : least;
     }
     ig_scope_end();
-    return fine ? best : 0;
+    ig_status status = IG_OK;
+    char problem[400] = "";
+    if (!fine)
+        snprintf(problem, sizeof problem, "%s", ig_error(&status));
+    if (!fine && status != IG_ERR_MEMORY)
+        ig_fail(status, "%s", problem);
+    return fine ? 2 * pow((double)n, 3) / least : 0;
 }
 
 int loop_log_open(const command *c, loop_log *l, const char *path, bool continues, ig_dtype dtype)
